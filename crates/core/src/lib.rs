@@ -1,0 +1,6 @@
+//! Numbers of sottovoce.
+
+pub mod evaluation;
+pub mod special;
+
+pub use evaluation::{Evaluation, Method};

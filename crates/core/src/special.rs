@@ -1,0 +1,1 @@
+//! The special functions we need, each with its measured accuracy.
