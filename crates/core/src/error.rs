@@ -1,0 +1,220 @@
+//! What can be wrong with the input of this crate.
+
+use thiserror::Error;
+
+/// A description of what is wrong: what, the value, and what is allowed.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Fewer than two or more inputs than we handle.
+    #[error("a = {a} inputs; allowed are 2 to {max}", max = crate::protocol::MAX_INPUTS)]
+    Inputs {
+        /// The number of inputs asked for.
+        a: usize,
+    },
+    /// A number outside its range, or NaN.
+    #[error("{name} = {value} is not {allowed}")]
+    OutOfRange {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// The allowed range in words.
+        allowed: &'static str,
+    },
+    /// Unary encoding must report the true bit at least as often as another.
+    #[error("kappa = {kappa} is smaller than lambda = {lambda}; kappa must be at least lambda (to report the opposite, swap the bits)")]
+    KappaBelowLambda {
+        /// Probability that the true bit is set.
+        kappa: f64,
+        /// Probability that another bit is set.
+        lambda: f64,
+    },
+    /// A whole number outside its range.
+    #[error("{name} = {value} is outside {low} to {high}")]
+    Count {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        value: usize,
+        /// Smallest allowed value.
+        low: usize,
+        /// Largest allowed value.
+        high: usize,
+    },
+    /// Nothing where at least one thing is needed.
+    #[error("{name} is empty; at least one entry is needed")]
+    Empty {
+        /// What is empty.
+        name: &'static str,
+    },
+    /// A row of a matrix with the wrong length.
+    #[error("row {row} has {found} entries; row 0 has {expected}")]
+    RaggedRow {
+        /// The offending row.
+        row: usize,
+        /// Its length.
+        found: usize,
+        /// The length of the first row.
+        expected: usize,
+    },
+    /// A matrix entry that is no probability.
+    #[error("entry rows[{y}][{x}] = {value} is not a probability between 0 and 1")]
+    Entry {
+        /// Output (row).
+        y: usize,
+        /// Input (column).
+        x: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A column of a matrix that is no distribution.
+    #[error("column {x} sums to {sum}, not 1 (tolerance {tolerance:e})")]
+    ColumnSum {
+        /// Input (column).
+        x: usize,
+        /// Its sum.
+        sum: f64,
+        /// The tolerance.
+        tolerance: f64,
+    },
+    /// Weights or probabilities that do not add up.
+    #[error("{name} sum to {sum}, not 1 (tolerance {tolerance:e})")]
+    WeightSum {
+        /// Which weights.
+        name: &'static str,
+        /// Their sum.
+        sum: f64,
+        /// The tolerance.
+        tolerance: f64,
+    },
+    /// Two lists that should go together have different lengths.
+    #[error("{left} has {left_length} entries but {right} has {right_length}; they must be equally many")]
+    Lengths {
+        /// One list.
+        left: &'static str,
+        /// Its length.
+        left_length: usize,
+        /// The other list.
+        right: &'static str,
+        /// Its length.
+        right_length: usize,
+    },
+    /// Protocols combined that do not fit together.
+    #[error("{role} {position} takes {found} inputs, but {expected} are needed there")]
+    Mismatch {
+        /// `step`, `factor` or `part`.
+        role: &'static str,
+        /// Its position, from 0.
+        position: usize,
+        /// Its number of inputs.
+        found: usize,
+        /// The number of inputs that would fit.
+        expected: usize,
+    },
+    /// A prior on another number of inputs than the protocol's.
+    #[error("the prior is on {prior} values, the protocol on {protocol}")]
+    PriorSize {
+        /// Number of values of the prior.
+        prior: usize,
+        /// Number of inputs of the protocol.
+        protocol: usize,
+    },
+    /// The paper's first assumption on the prior.
+    #[error("under this prior all users surely hold the same value (all its mass is on the corners), so there is nothing to keep private")]
+    NothingPrivate,
+    /// The paper's second assumption on the prior.
+    #[error("this prior allows only one distribution P, so there is nothing to learn; it needs at least two different points")]
+    NothingToLearn,
+    /// An input that does not exist.
+    #[error("input {x} does not exist; inputs are 0 to {last}")]
+    NoSuchInput {
+        /// The input asked for.
+        x: usize,
+        /// The last input.
+        last: usize,
+    },
+    /// An output that does not exist for this protocol.
+    #[error("output {output} does not exist for this protocol: {reason}")]
+    NoSuchOutput {
+        /// The output in its JSON form.
+        output: String,
+        /// What an output looks like.
+        reason: &'static str,
+    },
+    /// A dense matrix larger than we make.
+    #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; it is made only up to {max} entries", max = crate::protocol::MAX_ENTRIES)]
+    TooLarge {
+        /// Which protocol.
+        what: &'static str,
+        /// Number of outputs, as text because it may be astronomically large.
+        outputs: String,
+        /// Number of inputs.
+        inputs: usize,
+    },
+    /// Combinations nested too deeply.
+    #[error("combinations are nested {depth} deep; allowed are {max}", max = crate::protocol::MAX_DEPTH)]
+    TooDeep {
+        /// The nesting depth.
+        depth: usize,
+    },
+    /// A linear-algebra routine did not converge.
+    #[error("the singular values of a {rows} × {columns} matrix did not converge")]
+    SingularValues {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+}
+
+/// The kinds of error that front ends tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The input is wrong.
+    InvalidInput,
+    /// A computation gave up before reaching its accuracy.
+    NotConverged,
+    /// The input is right, but beyond what we handle.
+    Unsupported,
+}
+
+impl Error {
+    /// Which kind of error this is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::TooLarge { .. } => ErrorKind::Unsupported,
+            Error::SingularValues { .. } => ErrorKind::NotConverged,
+            _ => ErrorKind::InvalidInput,
+        }
+    }
+}
+
+/// The result of a function of this crate that may refuse its input.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Checks that `value` lies in a range; written so that NaN fails.
+pub(crate) fn in_range(
+    name: &'static str,
+    value: f64,
+    inside: impl Fn(f64) -> bool,
+    allowed: &'static str,
+) -> Result<f64> {
+    if inside(value) { Ok(value) } else { Err(Error::OutOfRange { name, value, allowed }) }
+}
+
+/// Checks that weights are probabilities that sum to 1; returns them divided by their sum.
+pub(crate) fn distribution(name: &'static str, weights: Vec<f64>) -> Result<Vec<f64>> {
+    const TOLERANCE: f64 = 1e-9;
+    if weights.is_empty() {
+        return Err(Error::Empty { name });
+    }
+    for &w in &weights {
+        in_range(name, w, |w| (0.0..=1.0).contains(&w), "a probability between 0 and 1")?;
+    }
+    let sum: f64 = weights.iter().sum();
+    if !((sum - 1.0).abs() <= TOLERANCE) {
+        return Err(Error::WeightSum { name, sum, tolerance: TOLERANCE });
+    }
+    Ok(weights.into_iter().map(|w| w / sum).collect())
+}
