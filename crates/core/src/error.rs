@@ -23,7 +23,9 @@ pub enum Error {
         allowed: &'static str,
     },
     /// Unary encoding must report the true bit at least as often as another.
-    #[error("kappa = {kappa} is smaller than lambda = {lambda}; kappa must be at least lambda (to report the opposite, swap the bits)")]
+    #[error(
+        "kappa = {kappa} is smaller than lambda = {lambda}; kappa must be at least lambda (to report the opposite, swap the bits)"
+    )]
     KappaBelowLambda {
         /// Probability that the true bit is set.
         kappa: f64,
@@ -121,10 +123,14 @@ pub enum Error {
         protocol: usize,
     },
     /// The paper's first assumption on the prior.
-    #[error("under this prior all users surely hold the same value (all its mass is on the corners), so there is nothing to keep private")]
+    #[error(
+        "under this prior all users surely hold the same value (all its mass is on the corners), so there is nothing to keep private"
+    )]
     NothingPrivate,
     /// The paper's second assumption on the prior.
-    #[error("this prior allows only one distribution P, so there is nothing to learn; it needs at least two different points")]
+    #[error(
+        "this prior allows only one distribution P, so there is nothing to learn; it needs at least two different points"
+    )]
     NothingToLearn,
     /// An input that does not exist.
     #[error("input {x} does not exist; inputs are 0 to {last}")]

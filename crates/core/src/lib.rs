@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod evaluation;
+pub mod metric;
 pub mod output;
 pub mod prior;
 pub mod protocol;
@@ -9,6 +10,7 @@ pub mod special;
 
 pub use error::{Error, ErrorKind, Result};
 pub use evaluation::{Evaluation, Method};
+pub use metric::{Analysis, Metric};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};

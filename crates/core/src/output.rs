@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn text_form_is_the_json_form() {
-        let nested = Output::Part(1, Box::new(Output::Tuple(vec![Output::Subset(vec![0, 2]), Output::Index(3)])));
+        let nested =
+            Output::Part(1, Box::new(Output::Tuple(vec![Output::Subset(vec![0, 2]), Output::Index(3)])));
         assert_eq!(nested.to_string(), "[1,[[0,2],3]]");
         assert_eq!(Output::Table { values: vec![0, 1], z: 1 }.to_string(), "[[0,1],1]");
         assert_eq!(Output::Subset(vec![]).to_string(), "[]");

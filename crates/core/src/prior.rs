@@ -201,7 +201,12 @@ impl Points {
             return Err(Error::Inputs { a });
         }
         if let Some(position) = points.iter().position(|p| p.len() != a) {
-            return Err(Error::Mismatch { role: "point", position, found: points[position].len(), expected: a });
+            return Err(Error::Mismatch {
+                role: "point",
+                position,
+                found: points[position].len(),
+                expected: a,
+            });
         }
         let points: Vec<_> = points.into_iter().map(|p| distribution("point", p)).collect::<Result<_>>()?;
         let (weights, points): (Vec<f64>, Vec<Vec<f64>>) =

@@ -284,7 +284,8 @@ mod tests {
 
     fn block() -> Matrix {
         let third = 1.0 / 3.0;
-        Matrix::new(vec![vec![1.0, 0.0, 0.0], vec![0.0, 2.0 * third, third], vec![0.0, third, 2.0 * third]]).unwrap()
+        Matrix::new(vec![vec![1.0, 0.0, 0.0], vec![0.0, 2.0 * third, third], vec![0.0, third, 2.0 * third]])
+            .unwrap()
     }
 
     #[test]
@@ -314,7 +315,10 @@ mod tests {
         let refused = |rows: &[&[f64]]| Matrix::new(rows.iter().map(|r| r.to_vec()).collect()).unwrap_err();
         assert_eq!(refused(&[]), Error::Empty { name: "rows" });
         assert_eq!(refused(&[&[1.0, 0.5], &[0.5]]), Error::RaggedRow { row: 1, found: 1, expected: 2 });
-        assert_eq!(refused(&[&[0.5, 1.0], &[0.6, 0.0]]), Error::ColumnSum { x: 0, sum: 1.1, tolerance: 1e-9 });
+        assert_eq!(
+            refused(&[&[0.5, 1.0], &[0.6, 0.0]]),
+            Error::ColumnSum { x: 0, sum: 1.1, tolerance: 1e-9 }
+        );
         assert_eq!(refused(&[&[1.5, 1.0], &[-0.5, 0.0]]), Error::Entry { y: 0, x: 0, value: 1.5 });
         assert!(matches!(refused(&[&[f64::NAN, 1.0], &[1.0, 0.0]]), Error::Entry { y: 0, x: 0, .. }));
         assert_eq!(refused(&[&[1.0]]), Error::Inputs { a: 1 });

@@ -37,7 +37,9 @@ impl Product {
     /// [`Error::TooLarge`] when even the merged rows have more than [`MAX_ENTRIES`] entries.
     pub fn merged_matrix(&self) -> Result<Matrix> {
         let first = self.factors[0].canonical_matrix()?;
-        self.factors[1..].iter().try_fold(first, |matrix, factor| self.times(&matrix, &factor.canonical_matrix()?))
+        self.factors[1..]
+            .iter()
+            .try_fold(first, |matrix, factor| self.times(&matrix, &factor.canonical_matrix()?))
     }
 
     fn times(&self, left: &Matrix, right: &Matrix) -> Result<Matrix> {
@@ -49,7 +51,11 @@ impl Product {
                 merged.add(&product);
             }
             if merged.len() * a > MAX_ENTRIES {
-                return Err(Error::TooLarge { what: self.kind(), outputs: format!("over {}", merged.len()), inputs: a });
+                return Err(Error::TooLarge {
+                    what: self.kind(),
+                    outputs: format!("over {}", merged.len()),
+                    inputs: a,
+                });
             }
         }
         Ok(merged.into_matrix())
@@ -107,7 +113,9 @@ impl Channel for Product {
     }
 
     fn output(&self, row: usize) -> Output {
-        Output::Tuple(self.digits(row).iter().zip(&self.factors).map(|(d, factor)| factor.output(*d)).collect())
+        Output::Tuple(
+            self.digits(row).iter().zip(&self.factors).map(|(d, factor)| factor.output(*d)).collect(),
+        )
     }
 
     fn row_of(&self, output: &Output) -> Result<usize> {
@@ -119,7 +127,11 @@ impl Channel for Product {
     }
 
     fn ln_probability(&self, output: &Output, x: usize) -> Result<f64> {
-        self.outputs_of(output)?.iter().zip(&self.factors).map(|(y, factor)| factor.ln_probability(y, x)).sum()
+        self.outputs_of(output)?
+            .iter()
+            .zip(&self.factors)
+            .map(|(y, factor)| factor.ln_probability(y, x))
+            .sum()
     }
 
     fn entry(&self, row: usize, x: usize) -> Result<f64> {
@@ -222,7 +234,11 @@ pub(super) fn classes_by_pairs(combination: &dyn Channel) -> Result<usize> {
             }
         }
         if open > 1 && a > MAX_PAIRED_INPUTS {
-            return Err(Error::TooLarge { what: combination.kind(), outputs: "too many pairs of".into(), inputs: a });
+            return Err(Error::TooLarge {
+                what: combination.kind(),
+                outputs: "too many pairs of".into(),
+                inputs: a,
+            });
         }
     }
     Ok(components.count())

@@ -159,7 +159,8 @@ impl UnaryEncoding {
     /// `ln Q_{y|x}` for an output with `size` bits set.
     fn ln_pattern(&self, size: usize, contains_x: bool) -> f64 {
         let times = |count: usize, p: f64| if count == 0 { 0.0 } else { count as f64 * p.ln() };
-        let (others_set, own) = if contains_x { (size - 1, self.bits.kappa) } else { (size, self.bits.kappa_complement) };
+        let (others_set, own) =
+            if contains_x { (size - 1, self.bits.kappa) } else { (size, self.bits.kappa_complement) };
         let others_clear = self.a - 1 - others_set;
         own.ln() + times(others_set, self.bits.lambda) + times(others_clear, self.bits.lambda_complement)
     }
@@ -218,7 +219,8 @@ impl Channel for UnaryEncoding {
 
     fn sample(&self, x: usize, rng: &mut dyn Rng) -> Result<Output> {
         self.check_input(x)?;
-        let mut members: Vec<usize> = (0..self.a).filter(|_| rng.random::<f64>() < self.bits.lambda).collect();
+        let mut members: Vec<usize> =
+            (0..self.a).filter(|_| rng.random::<f64>() < self.bits.lambda).collect();
         let own = rng.random::<f64>() < self.bits.kappa;
         match (members.binary_search(&x), own) {
             (Ok(at), false) => drop(members.remove(at)),
@@ -302,10 +304,7 @@ mod tests {
 
     #[test]
     fn kappa_below_lambda_is_refused() {
-        assert_eq!(
-            UnaryEncoding::new(3, 0.2, 0.3),
-            Err(Error::KappaBelowLambda { kappa: 0.2, lambda: 0.3 })
-        );
+        assert_eq!(UnaryEncoding::new(3, 0.2, 0.3), Err(Error::KappaBelowLambda { kappa: 0.2, lambda: 0.3 }));
         assert!(UnaryEncoding::new(3, f64::NAN, 0.3).is_err());
     }
 }

@@ -1,0 +1,83 @@
+//! The answer to "what is this metric?": a value, or why there is none.
+
+use thiserror::Error;
+
+use crate::error::Error;
+use crate::evaluation::{Evaluation, Method};
+
+/// What was asked for, how it was found, or why it does not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The value, or why there is none.
+    pub value: Result<Value, Absence>,
+    /// Something to keep in mind when reading the value.
+    pub warning: Option<String>,
+}
+
+/// The value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A real number with its error and method. May be infinite.
+    Number(Evaluation),
+    /// A whole number, with its method.
+    Count(usize, Method),
+    /// A yes or no, with its method.
+    Truth(bool, Method),
+}
+
+/// Why a metric has no value here.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Absence {
+    /// The metric is defined for faithful protocols only.
+    #[error(
+        "the protocol is not faithful (rank {rank} < {a} inputs): reports cannot tell all distributions apart"
+    )]
+    NotFaithful {
+        /// `rk Q`.
+        rank: usize,
+        /// Number of inputs.
+        a: usize,
+    },
+    /// The metric is defined for continuous priors only.
+    #[error("the prior is not continuous: it allows only finitely many distributions")]
+    NotContinuous,
+    /// The bound is infinite or empty: without worst-case privacy the tradeoff theorem says nothing.
+    #[error(
+        "the protocol has no worst-case privacy (LDP is infinite), so the tradeoff theorem gives no bound"
+    )]
+    NoWorstCasePrivacy,
+    /// The metric depends on the number of users, and none was given.
+    #[error("the number of users n is needed")]
+    NeedsUsers,
+    /// The metric exists, but this version has no method for it here.
+    #[error("no method for this case yet: {what}")]
+    NoMethod {
+        /// Which case.
+        what: &'static str,
+    },
+    /// The protocol is too large for the only method there is, or the method failed.
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl Answer {
+    /// A value without a warning.
+    pub fn of(value: Value) -> Self {
+        Answer { value: Ok(value), warning: None }
+    }
+
+    /// The number, if the answer is one.
+    pub fn number(&self) -> Option<Evaluation> {
+        match self.value {
+            Ok(Value::Number(evaluation)) => Some(evaluation),
+            _ => None,
+        }
+    }
+}
+
+impl From<Result<Evaluation, Absence>> for Answer {
+    fn from(result: Result<Evaluation, Absence>) -> Self {
+        Answer { value: result.map(Value::Number), warning: None }
+    }
+}

@@ -1,0 +1,56 @@
+//! Worst-case privacy and the LDP level: two sides of one number.
+
+use crate::error::Result;
+use crate::evaluation::{Evaluation, Method};
+use crate::protocol::Protocol;
+
+/// The LDP level `LDP(Q)`: the most a report can change the odds between two values, as a logarithm.
+///
+/// # Definition
+/// ```text
+/// LDP(Q) = max_{x,x',y} ln(Q_{y|x} / Q_{y|x'})        [paper, Def. "local differential privacy level"]
+/// ```
+/// Rows of zeros are skipped; a row with both zero and positive entries makes it infinite.
+///
+/// # Method and cost
+/// From the parameters for structured protocols. A mixture has the largest level of its parts, *exactly*; a product has
+/// `max_{x,x'} Σ_j max_y ln(…)`, *exactly*, which is the sum of the levels if all but one of the factors treat all pairs of
+/// inputs alike, and may be less otherwise. A composition has the level of its composed matrix.
+///
+/// # Accuracy
+/// Exact where it is a parameter, else a relative `1e-15`.
+///
+/// # Errors
+/// A composition whose matrix would be too large.
+pub fn local_privacy_level(protocol: &Protocol) -> Result<Evaluation> {
+    let level = protocol.level()?;
+    let error = if level.is_finite() { 4.0 * f64::EPSILON * level } else { 0.0 };
+    Ok(Evaluation::new(level, error, Method::ClosedForm))
+}
+
+/// Worst-case privacy `S^wc(Q)`: the share of a user's private information that stays hidden under the worst prior and output.
+///
+/// # Definition
+/// ```text
+/// S^wc(Q) = inf_μ inf_y H(X|Y=y,P) / H(X|P) = e^{−LDP(Q)}        [paper, Thm. "worst-case privacy"]
+/// ```
+///
+/// # Method and cost
+/// As [`local_privacy_level`].
+///
+/// # Example
+/// ```
+/// # use sottovoce::{Protocol, metric::worst_case_privacy};
+/// let privacy = worst_case_privacy(&Protocol::oue(10_000, 2.0)?)?;
+/// assert!((privacy.value - 0.1353352832366127).abs() < 1e-15);
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`local_privacy_level`].
+pub fn worst_case_privacy(protocol: &Protocol) -> Result<Evaluation> {
+    let level = local_privacy_level(protocol)?;
+    let value = (-level.value).exp();
+    let error = if value == 0.0 { 0.0 } else { value * (level.error + 2.0 * f64::EPSILON) };
+    Ok(Evaluation::new(value, error, Method::ClosedForm))
+}
