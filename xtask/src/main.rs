@@ -1,2 +1,61 @@
-//! Chores of this repository.
-fn main() {}
+//! Chores of this repository: `cargo xtask test` runs all that must pass, `cargo xtask test --full` the long form.
+
+use std::env;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+mod licences;
+
+const USAGE: &str = "\
+usage: cargo xtask test [--full]   formatting, lints, documentation, licences and all tests;
+                                   --full adds the long statistical runs
+       cargo xtask licences        only the licence check";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let passed = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => test(false),
+        ["test", "--full"] => test(true),
+        ["licences"] => licences::check(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn test(full: bool) -> bool {
+    step("formatting", &["fmt", "--all", "--check"], &[])
+        && step(
+            "lints",
+            &["clippy", "--workspace", "--all-targets", "--release", "--quiet", "--", "-D", "warnings"],
+            &[],
+        )
+        && step(
+            "documentation",
+            &["doc", "--workspace", "--no-deps", "--release", "--quiet"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        )
+        && licences::check()
+        && step(
+            "tests",
+            &["test", "--workspace", "--release", "--quiet"],
+            if full { &[("SOTTOVOCE_FULL", "1")] } else { &[] },
+        )
+}
+
+/// Runs cargo and says how long it took.
+fn step(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+    println!("== {name}: cargo {}", arguments.join(" "));
+    let started = Instant::now();
+    let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let status = Command::new(cargo).args(arguments).envs(variables.iter().copied()).status();
+    let passed = status.is_ok_and(|status| status.success());
+    println!(
+        "== {name}: {} in {:.0} s",
+        if passed { "passed" } else { "FAILED" },
+        started.elapsed().as_secs_f64()
+    );
+    passed
+}
