@@ -219,7 +219,7 @@ pub(crate) fn distribution(name: &'static str, weights: Vec<f64>) -> Result<Vec<
         in_range(name, w, |w| (0.0..=1.0).contains(&w), "a probability between 0 and 1")?;
     }
     let sum: f64 = weights.iter().sum();
-    if !((sum - 1.0).abs() <= TOLERANCE) {
+    if (sum - 1.0).abs() > TOLERANCE {
         return Err(Error::WeightSum { name, sum, tolerance: TOLERANCE });
     }
     Ok(weights.into_iter().map(|w| w / sum).collect())

@@ -60,7 +60,7 @@ impl Matrix {
         let rounding = 4.0 * f64::EPSILON * self.rows().len() as f64;
         for x in 0..self.a {
             let sum: f64 = self.rows().map(|row| row[x]).sum();
-            if !((sum - 1.0).abs() <= COLUMN_TOLERANCE) {
+            if (sum - 1.0).abs() > COLUMN_TOLERANCE {
                 return Err(Error::ColumnSum { x, sum, tolerance: COLUMN_TOLERANCE });
             }
             if (sum - 1.0).abs() > rounding {
