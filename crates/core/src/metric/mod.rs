@@ -14,6 +14,7 @@ mod analysis;
 mod answer;
 mod limit;
 mod name;
+mod one_dimensional_image;
 mod worst_case_privacy;
 
 pub use analysis::{Analysis, Settings};
