@@ -134,21 +134,23 @@ impl LinearForm {
 
     /// `E[ln(L / E L)] ≤ 0`, with relative accuracy.
     ///
-    /// Zero coefficients factor out: `L = P_+ L'` with independent `P_+ ~ Beta(α_+, α0 − α_+)`, whose part
-    /// `ψ(α_+) − ψ(α0)` is a closed form.
+    /// With zero coefficients the integrand decays slowly if the alpha `α_+` of the others is small. Then they factor out:
+    /// `L = P_+ L'` with independent `P_+ ~ Beta(α_+, α0 − α_+)`, whose part `ψ(α_+) − ψ(α0)` is a closed form.
     pub fn mean_ln_scaled(&self) -> Bounded {
         let zero = self.groups[0];
-        if zero.coefficient > 0.0 {
-            return self.mean_ln_positive();
+        let alpha_positive: f64 = self.groups[1..].iter().map(|x| x.alpha).sum();
+        // The integrand decays as t^{−α_+}, and the closed form cancels against ln E L when α_+ is large.
+        if zero.coefficient > 0.0 || alpha_positive >= 1.0 {
+            return self.mean_ln_integral();
         }
         let positive: Vec<_> = self.groups[1..].iter().map(|x| (x.alpha, x.coefficient)).collect();
         let rest = LinearForm::from_coefficients(&positive);
         let beta = -digamma_difference(rest.alpha_total, zero.alpha);
         let rounding = f64::EPSILON * (16.0 * beta.abs() + 4.0 * rest.ln_mean.abs());
-        rest.mean_ln_positive() + Bounded::new(beta + rest.ln_mean, rounding)
+        rest.mean_ln_integral() + Bounded::new(beta + rest.ln_mean, rounding)
     }
 
-    fn mean_ln_positive(&self) -> Bounded {
+    fn mean_ln_integral(&self) -> Bounded {
         self.integral(|node| {
             let tail = node.g * node.lower * node.s * node.s * node.spread;
             let raised = node.rise * (node.lower + node.lower * node.s * node.s * node.spread);

@@ -62,7 +62,7 @@ const STIRLING: [f64; 9] = [
 ///
 /// ```
 /// let d = sottovoce::special::digamma_difference(1e6, 1e-6);
-/// assert!((d / 1.0000005000001667e-12 - 1.0).abs() < 1e-14);
+/// assert!((d / 1.000_000_499_999_666_6e-12 - 1.0).abs() < 1e-14);
 /// ```
 pub fn digamma_difference(x: f64, d: f64) -> f64 {
     let mut lifted = x;
@@ -86,8 +86,11 @@ fn stirling_digamma_difference(x: f64, d: f64) -> f64 {
     ln_ratio + 0.5 * d / (x * (x + d)) + tail
 }
 
-/// `ln Γ(x) − (x − ½) ln x + x − ½ ln 2π`, for `x ≥ 10`.
+/// `ln Γ(x) − (x − ½) ln x + x − ½ ln 2π`, for `x > 0`; relative accuracy is lost below ten, where it is not small.
 fn stirling_correction(x: f64) -> f64 {
+    if x < STIRLING_FROM {
+        return ln_gamma(x) - (x - 0.5) * x.ln() + x - HALF_LN_TWO_PI;
+    }
     let inverse_square = 1.0 / (x * x);
     let series = STIRLING.iter().enumerate().rev();
     series.fold(0.0, |sum, (k, c)| sum * inverse_square + c / (2 * k + 1) as f64) / x
@@ -242,13 +245,13 @@ pub fn power_excess_of_ln(ln_one_plus: f64, ln_excess: f64, alpha: f64) -> f64 {
     exp_m1_excess(-alpha * ln_one_plus) - alpha * ln_excess
 }
 
-/// `e^{x+d} − e^x` without overflow of the parts and without cancellation for small `d`.
+/// `e^x − e^y`, where the caller knows `difference = x − y` to more digits than subtraction would give.
 ///
 /// ```
-/// assert!((sottovoce::special::exp_difference(0.0, 1e-9) / 1.0000000005e-9 - 1.0).abs() < 1e-15);
+/// assert!((sottovoce::special::exp_difference(1e-9, 0.0, 1e-9) / 1.0000000005e-9 - 1.0).abs() < 1e-15);
 /// ```
-pub fn exp_difference(x: f64, d: f64) -> f64 {
-    if d > 0.0 { -(x + d).exp() * (-d).exp_m1() } else { x.exp() * d.exp_m1() }
+pub fn exp_difference(x: f64, y: f64, difference: f64) -> f64 {
+    if difference > 0.0 { -x.exp() * (-difference).exp_m1() } else { y.exp() * difference.exp_m1() }
 }
 
 /// `ln(1 − μ + μ e^y)`, for `0 ≤ μ ≤ 1`: the cumulant of a Bernoulli variable, without overflow.
@@ -258,4 +261,31 @@ pub fn exp_difference(x: f64, d: f64) -> f64 {
 /// ```
 pub fn ln_bernoulli_moment(mu: f64, y: f64) -> f64 {
     if y > 30.0 && mu > 0.0 { y + (mu + (1.0 - mu) * (-y).exp()).ln() } else { (mu * y.exp_m1()).ln_1p() }
+}
+
+/// Probability of `ones` among `trials` independent bits of probability `share`, `0 < share < 1`; the counts are integers.
+///
+/// # Method
+/// Loader's saddle-point form ("Fast and accurate computation of binomial probabilities", 2000): Stirling corrections and
+/// two excess entropies instead of differences of log-factorials, which lose four digits at `10^4` trials.
+///
+/// # Accuracy
+/// Relative error below `2e-14` for up to `10^4` trials and probabilities above `1e-25`.
+///
+/// ```
+/// assert!((sottovoce::special::binomial_probability(4.0, 0.5, 2.0) - 0.375).abs() < 1e-15);
+/// ```
+pub fn binomial_probability(trials: f64, share: f64, ones: f64) -> f64 {
+    let zeros = trials - ones;
+    if ones < 0.0 || zeros < 0.0 {
+        return 0.0;
+    }
+    if ones == 0.0 || zeros == 0.0 {
+        return (zeros * (-share).ln_1p() + ones * share.ln()).exp();
+    }
+    let (mean_ones, mean_zeros) = (trials * share, trials * (1.0 - share));
+    let ln_corrections = stirling_correction(trials) - stirling_correction(ones) - stirling_correction(zeros);
+    let deviance = mean_ones * excess_entropy((ones - mean_ones) / mean_ones)
+        + mean_zeros * excess_entropy((mean_ones - ones) / mean_zeros);
+    (ln_corrections - deviance).exp() * (trials / (std::f64::consts::TAU * ones * zeros)).sqrt()
 }

@@ -82,10 +82,13 @@ pub(super) fn close_node(u: f64, prior: &UserPrior) -> Option<CloseNode> {
     })
 }
 
-/// A node of the direct form, with one of the two ratios as reference: `−(1+α0) ln(1 + C t)` and
-/// `Δ = ln((1 + D t)/(1 + C t))`.
+/// A node of the direct form, with one of the two ratios as reference.
 pub(super) struct DirectNode {
+    /// `−(1+α0) ln(1 + C t)` of the reference `C`.
     pub ln_base: f64,
+    /// `−(1+α0) ln(1 + D t)` of the other ratio `D`.
+    pub ln_other: f64,
+    /// `Δ = ln((1 + D t)/(1 + C t))`.
     pub delta: f64,
 }
 
@@ -93,12 +96,13 @@ pub(super) fn direct_node(u: f64, reference: Ratio, other: Ratio, prior: &UserPr
     let t = u.exp();
     let difference = other.excess - reference.excess;
     if prior.is_point {
-        let t = t / prior.total;
-        return DirectNode { ln_base: -prior.total * reference.value * t, delta: difference * t };
+        let (ln_base, ln_other) = (-reference.value * t, -other.value * t);
+        return DirectNode { ln_base, ln_other, delta: difference * t / prior.total };
     }
     let ct = reference.value * t;
     // For a tiny D the difference has forgotten it, and 1 + D t ≥ 1 is what is left.
     let quotient = difference * t / (1.0 + ct);
     let delta = if quotient > -0.5 { quotient.ln_1p() } else { (other.value * t).ln_1p() - ct.ln_1p() };
-    DirectNode { ln_base: -(1.0 + prior.total) * ct.ln_1p(), delta }
+    let exponent = -(1.0 + prior.total);
+    DirectNode { ln_base: exponent * ct.ln_1p(), ln_other: exponent * (other.value * t).ln_1p(), delta }
 }

@@ -5,7 +5,7 @@ use super::row::evaluation;
 use super::{UserPrior, prior::Group};
 use crate::dirichlet_mean::LinearForm;
 use crate::evaluation::Evaluation;
-use crate::special::{exp_m1_excess, ln_beta, power_excess_of_ln};
+use crate::special::{binomial_probability, exp_m1_excess, ln_beta, power_excess_of_ln};
 use crate::trapezoid::{Term, trapezoid};
 
 /// Leakage of subset selection with subsets of `size` inputs.
@@ -139,7 +139,7 @@ impl<'a> Subsets<'a> {
         let width = steps.iter().map(|s| s.reached.1 - s.reached.0 + 1).max().unwrap_or(1);
         let depth = steps.iter().map(|s| s.counts.1 - s.counts.0 + 2).max().unwrap_or(2);
         let room = || [vec![Parts::default(); width], vec![Parts::default(); width]];
-        let total_probability = ln_binomial(a, share, k).exp();
+        let total_probability = binomial_probability(a, share, k);
         let factors = vec![Factor::default(); depth];
         let (plain, marked) = (room(), room());
         Subsets { prior, a, share, inside, outside, steps, total_probability, plain, marked, factors }
@@ -176,7 +176,7 @@ impl<'a> Subsets<'a> {
     /// Ratios apart, relative to the inputs outside the subset.
     fn direct_term(&mut self, u: f64) -> Term {
         let prior = self.prior;
-        let DirectNode { ln_base, delta } = mixture::direct_node(u, self.outside, self.inside, prior);
+        let DirectNode { ln_base, delta, .. } = mixture::direct_node(u, self.outside, self.inside, prior);
         let (inside, outside) = (self.inside.value, self.outside.value);
         let bias = |x: &Group| inside * (-(prior.bias() + x.mass) * delta).exp();
         let lost = |x: &Group| x.count * x.weight * bias(x) * (-x.others * delta).exp_m1();
@@ -268,12 +268,9 @@ impl Walk<'_> {
 impl Step {
     fn new(count: f64, seen: f64, a: f64, k: f64) -> Self {
         let counts = likely_counts(a, k, count);
-        let share = k / a;
-        let probability = |n: f64, ones: f64| {
-            if ones < 0.0 || ones > n { 0.0 } else { ln_binomial(n, share, ones).exp() }
-        };
-        let all = (counts.0..=counts.1).map(|i| probability(count, i as f64)).collect();
-        let but_one = (counts.0..=counts.1 + 1).map(|i| probability(count - 1.0, i as f64 - 1.0)).collect();
+        let likely = |n: f64, ones: f64| binomial_probability(n, k / a, ones);
+        let all = (counts.0..=counts.1).map(|i| likely(count, i as f64)).collect();
+        let but_one = (counts.0..=counts.1 + 1).map(|i| likely(count - 1.0, i as f64 - 1.0)).collect();
         Step { counts, reached: likely_counts(a, k, seen), all, but_one }
     }
 }
@@ -299,9 +296,4 @@ fn likely_counts(a: f64, k: f64, n: f64) -> (usize, usize) {
 /// `ln C(n, i)`.
 fn ln_choose(n: f64, i: f64) -> f64 {
     if i == 0.0 || i == n { 0.0 } else { -(n + 1.0).ln() - ln_beta(i + 1.0, n - i + 1.0) }
-}
-
-/// `ln` of the probability of `ones` in a binomial of `n` trials; `0 < share < 1`.
-fn ln_binomial(n: f64, share: f64, ones: f64) -> f64 {
-    ln_choose(n, ones) + ones * share.ln() + (n - ones) * (-share).ln_1p()
 }

@@ -121,12 +121,16 @@ pub fn unary_encoding(protocol: &UnaryEncoding, prior: &UserPrior) -> Evaluation
     let (left, right) = mixture::limits(one, zero, prior);
     let mut bits =
         Bits { prior, ln_moments: vec![0.0; prior.groups.len()], ln_others: vec![0.0; prior.groups.len()] };
-    evaluation(if mixture::are_close(one, zero) {
-        trapezoid(left, right, |u| bits.close_term(u, protocol))
-    } else if lambda <= 0.5 {
-        trapezoid(left, right, |u| bits.direct_term(u, zero, one, lambda))
+    if mixture::are_close(one, zero) {
+        return evaluation(trapezoid(left, right, |u| bits.close_term(u, protocol)));
+    }
+    // The smaller ratio is the better reference, because nothing grows relative to it, unless it is rare.
+    let (small, large, mu) =
+        if one.value > zero.value { (zero, one, lambda) } else { (one, zero, 1.0 - lambda) };
+    evaluation(if mu <= 0.9 {
+        trapezoid(left, right, |u| bits.direct_term(u, small, large, mu))
     } else {
-        trapezoid(left, right, |u| bits.direct_term(u, one, zero, 1.0 - lambda))
+        trapezoid(left, right, |u| bits.direct_term(u, large, small, 1.0 - mu))
     })
 }
 
@@ -179,22 +183,28 @@ impl Bits<'_> {
         term
     }
 
-    /// Ratios apart, relative to the more probable bit, of ratio `reference`; `other` has probability `mu`.
+    /// Ratios apart, relative to a bit of ratio `reference`; the `other` has probability `mu`.
     fn direct_term(&mut self, u: f64, reference: Ratio, other: Ratio, mu: f64) -> Term {
         let prior = self.prior;
-        let DirectNode { ln_base, delta } = mixture::direct_node(u, reference, other, prior);
+        let DirectNode { ln_base, ln_other, delta } = mixture::direct_node(u, reference, other, prior);
         for (ln_moment, x) in self.ln_moments.iter_mut().zip(&prior.groups) {
             *ln_moment = ln_bernoulli_moment(mu, -x.mass * delta);
         }
         self.sum_others();
         let mut term = Term::default();
         for (x, &ln_others) in prior.groups.iter().zip(&self.ln_others) {
-            let usual = (1.0 - mu) * reference.value * exp_difference(ln_base, ln_others);
-            let ln_odd = ln_base - (prior.bias() + prior.total) * delta;
-            let odd = mu * other.value * exp_difference(ln_odd, ln_others + x.others * delta);
+            let usual = exp_difference(ln_base + ln_others, ln_base, ln_others);
+            let ln_odd = ln_base - (prior.bias() + x.mass) * delta + ln_others;
+            let odd = exp_difference(ln_odd, ln_other, ln_others + x.others * delta);
+            let (usual, odd) = ((1.0 - mu) * reference.value * usual, mu * other.value * odd);
+            // Exponents that cancel leave their rounding behind.
+            let condition = 1.0 + (ln_base.abs() + ln_others.abs()) / EXPONENT_OF_A_TERM;
             term.value += x.count * x.weight * (usual + odd);
-            term.magnitude += x.count * x.weight * (usual.abs() + odd.abs());
+            term.magnitude += x.count * x.weight * (usual.abs() + odd.abs()) * condition;
         }
         term
     }
 }
+
+/// Exponents up to this are within the rounding that [`trapezoid`] allows every term.
+const EXPONENT_OF_A_TERM: f64 = 40.0;
