@@ -81,6 +81,27 @@ fn subset_selection_keeps_relative_accuracy() {
     assert!(worst.0 < 1e-13);
 }
 
+#[test]
+fn unary_encoding_states_its_error_at_random_extremes() {
+    let mut worst = Worst::default();
+    for &(kappa, lambda, groups, expected) in RANDOM_UNARY_ENCODING {
+        let prior = UserPrior::dirichlet_groups(groups);
+        let found = unary_encoding(&UnaryEncoding::new(kappa, lambda), &prior);
+        worst.see((kappa, lambda, groups), found, expected);
+    }
+    assert!(worst.0 < 2e-13);
+}
+
+#[test]
+fn subset_selection_states_its_error_at_random_extremes() {
+    let mut worst = Worst::default();
+    for &(size, epsilon, alphas, expected) in RANDOM_SUBSET_SELECTION {
+        let found = subset_selection(size, epsilon, &UserPrior::dirichlet(alphas));
+        worst.see((size, epsilon, alphas), found, expected);
+    }
+    assert!(worst.0 < 1e-12);
+}
+
 const EPSILONS: [f64; 5] = [1e-6, 1e-3, 1.0, 5.0, 20.0];
 
 fn priors() -> [(Vec<f64>, bool); 4] {

@@ -267,6 +267,32 @@ def groups_text(groups):
     return "&[" + ", ".join(f"({dbl(a)}, {n})" for a, n in groups) + "]"
 
 
+def spread_over(low, high):
+    """A number of few digits, uniform in the logarithm."""
+    return float(f"{math.exp(random.uniform(math.log(low), math.log(high))):.3g}")
+
+
+def random_leakages():
+    """Extremes met by chance: bit probabilities next to 0 and 1, priors of very unequal alphas."""
+    random.seed(2)
+    bits, sets = [], []
+    end = lambda: random.choice([random.uniform(0.01, 0.99), spread_over(1e-9, 1e-2), 1 - spread_over(1e-6, 1e-2)])
+    for _ in range(120):
+        kappa, lam = end(), end()
+        if random.random() < 0.3:
+            kappa = min(max(lam * (1 + random.choice([-1, 1]) * spread_over(1e-6, 1)), 0.0), 1.0)
+        g = [(spread_over(1e-3, 1e6), random.choice([1, 1, 2, 50])) for _ in range(random.randint(1, 4))]
+        if sum(n for _, n in g) > 1:
+            bits.append(f"({dbl(kappa)}, {dbl(lam)}, {groups_text(g)}, {num(unary(arb(kappa), arb(lam), g))})")
+    for _ in range(60):
+        a = random.randint(2, 7)
+        alphas = [spread_over(1e-3, random.choice([1, 1e6])) for _ in range(a)]
+        k, e = random.randint(1, a - 1), spread_over(1e-6, 60)
+        inner = ", ".join(dbl(x) for x in alphas)
+        sets.append(f"({k}, {dbl(e)}, &[{inner}], {num(subsets(k, e, alphas))})")
+    return bits, sets
+
+
 def leakage():
     symmetric = lambda sizes: [[(alpha, a)] for alpha in ALPHAS for a in sizes]
     entropies = [f"({groups_text(g)}, {num(entropy(g))})" for g in symmetric([2, 3, 10, 1000, 10**6]) + SKEWED
@@ -295,12 +321,15 @@ def leakage():
             inner = ", ".join(dbl(x) for x in alphas)
             sets.append(f"({k}, {dbl(e)}, &[{inner}], {num(subsets(k, e, alphas))})")
     print("subsets", flush=True)
+    random_bits, random_sets = random_leakages()
     write("leakage.rs", [
         ("ENTROPY", "(&[(f64, usize)], f64)", entropies),
         ("RANDOMISED_RESPONSE", "(f64, &[(f64, usize)], f64)", response),
         ("UNARY_ENCODING", "(f64, &[(f64, usize)], [f64; 3])", bits),
         ("UNARY_EDGES", "(f64, f64, &[(f64, usize)], f64)", edges),
         ("SUBSET_SELECTION", "(usize, f64, &[f64], f64)", sets),
+        ("RANDOM_UNARY_ENCODING", "(f64, f64, &[(f64, usize)], f64)", random_bits),
+        ("RANDOM_SUBSET_SELECTION", "(usize, f64, &[f64], f64)", random_sets),
     ])
 
 

@@ -125,13 +125,18 @@ pub fn unary_encoding(protocol: &UnaryEncoding, prior: &UserPrior) -> Evaluation
         return evaluation(trapezoid(left, right, |u| bits.close_term(u, protocol)));
     }
     // The smaller ratio is the better reference, because nothing grows relative to it, unless it is rare.
-    let (small, large, mu) =
-        if one.value > zero.value { (zero, one, lambda) } else { (one, zero, 1.0 - lambda) };
-    evaluation(if mu <= 0.9 {
-        trapezoid(left, right, |u| bits.direct_term(u, small, large, mu))
-    } else {
-        trapezoid(left, right, |u| bits.direct_term(u, large, small, 1.0 - mu))
-    })
+    let (one, zero) =
+        (Bit { ratio: one, probability: lambda }, Bit { ratio: zero, probability: 1.0 - lambda });
+    let (small, large) = if one.ratio.value > zero.ratio.value { (zero, one) } else { (one, zero) };
+    let (reference, other) = if small.probability >= 0.1 { (small, large) } else { (large, small) };
+    evaluation(trapezoid(left, right, |u| bits.direct_term(u, reference, other)))
+}
+
+/// A value of a bit: its likelihood ratio and its probability for inputs other than the user's.
+#[derive(Clone, Copy)]
+struct Bit {
+    ratio: Ratio,
+    probability: f64,
 }
 
 /// The prior and the room in which one node is computed.
@@ -183,12 +188,13 @@ impl Bits<'_> {
         term
     }
 
-    /// Ratios apart, relative to a bit of ratio `reference`; the `other` has probability `mu`.
-    fn direct_term(&mut self, u: f64, reference: Ratio, other: Ratio, mu: f64) -> Term {
+    /// Ratios apart, all relative to one of them.
+    fn direct_term(&mut self, u: f64, reference: Bit, other: Bit) -> Term {
         let prior = self.prior;
-        let DirectNode { ln_base, ln_other, delta } = mixture::direct_node(u, reference, other, prior);
+        let DirectNode { ln_base, ln_other, delta } =
+            mixture::direct_node(u, reference.ratio, other.ratio, prior);
         for (ln_moment, x) in self.ln_moments.iter_mut().zip(&prior.groups) {
-            *ln_moment = ln_bernoulli_moment(mu, -x.mass * delta);
+            *ln_moment = ln_bernoulli_moment(other.probability, -x.mass * delta);
         }
         self.sum_others();
         let mut term = Term::default();
@@ -196,7 +202,8 @@ impl Bits<'_> {
             let usual = exp_difference(ln_base + ln_others, ln_base, ln_others);
             let ln_odd = ln_base - (prior.bias() + x.mass) * delta + ln_others;
             let odd = exp_difference(ln_odd, ln_other, ln_others + x.others * delta);
-            let (usual, odd) = ((1.0 - mu) * reference.value * usual, mu * other.value * odd);
+            let usual = reference.probability * reference.ratio.value * usual;
+            let odd = other.probability * other.ratio.value * odd;
             // Exponents that cancel leave their rounding behind.
             let condition = 1.0 + (ln_base.abs() + ln_others.abs()) / EXPONENT_OF_A_TERM;
             term.value += x.count * x.weight * (usual + odd);
