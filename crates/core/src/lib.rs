@@ -1,12 +1,15 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
+pub mod dirichlet_mean;
 pub mod error;
 pub mod evaluation;
+pub mod leakage;
 pub mod metric;
 pub mod output;
 pub mod prior;
 pub mod protocol;
 pub mod special;
+pub mod trapezoid;
 
 pub use error::{Error, ErrorKind, Result};
 pub use evaluation::{Evaluation, Method};

@@ -1,0 +1,254 @@
+//! Means of functions of a linear form `L = Σ_x c_x P_x`, with `P ~ Dirichlet(α)`, as one-dimensional integrals.
+//!
+//! # The picture
+//! `P_x = γ_x / Σγ` with independent `γ_x ~ Gamma(α_x)`, and `ln L = ∫ (e^{−t} − e^{−tL}) dt/t`. With the form scaled
+//! to mean one, `v_x = c_x / E L = 1 + δ_x`, `Σ α_x δ_x = 0`, and `g(t) = (1+t)^{−α0}`, `Φ(t) = Π_x (1 + v_x t)^{−α_x}`,
+//! `s = t/(1+t)`, weights `w_x = α_x/α0`:
+//!
+//! ```text
+//! E[ln L]                       = − ∫ (1+t)^{−1} [ (Φ − g)(1 + G) + g G ] dt/t          (no v_x zero)
+//! E[φ(L)]                       =   ∫ (1+t)^{−1} [ g F − (Φ − g)(1 − F) ] dt/t
+//! Σ_x w_x φ(v_x) − E[φ(L)]      =   ∫ (1+t)^{−1} [ (1 − g) F + (Φ − g)(1 − F) ] dt/t
+//!
+//! Φ = g e^E,   E = Σ α_x (δ_x s − ln(1 + δ_x s)),   S = Σ w_x δ_x² / (1 + δ_x s),   F = s (1−s) S,   G = s² S
+//! ```
+//!
+//! `E`, `F`, `G`, `1 − F` and `Φ − g` are non-negative sums of non-negative terms of second order in δ: the first and the
+//! third integral have no cancellation at all, the second loses a factor of about two. The third is what a mutual
+//! information is made of.
+//!
+//! The first line is the textbook integral `∫ (g − Φ) dt/t` after `Dir(α) = Σ_x w_x Dir(α + e_x)`, which
+//! turns the decay `t^{−α0}` into `t^{−α0−1}`: at `α0 = 10^{−3}` that saves 10^5 nodes.
+
+use crate::special::{digamma_difference, ln1p_excess};
+use crate::trapezoid::{Bounded, Term, trapezoid};
+
+/// Inputs with the same coefficient, scaled so that the mean of the form is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Group {
+    alpha: f64,
+    /// `w = α / α0`.
+    weight: f64,
+    /// `v`, which keeps its digits when it is tiny.
+    coefficient: f64,
+    /// `δ = v − 1`, which keeps its digits when it is tiny.
+    deviation: f64,
+}
+
+/// A linear form `L = Σ_x c_x P_x` of a Dirichlet vector, with coefficients `c_x ≥ 0`, not all zero.
+///
+/// # Method and cost
+/// Trapezoid in `ln t` ([`crate::trapezoid`]): `4 (60 + ln α0 + ln(c_max/c_min))` nodes, each one logarithm for every
+/// distinct coefficient, no allocation.
+///
+/// # Accuracy
+/// Relative error below `2e-14` for every mean of this type, for `α0` from `1e-3` to `1e7`, ratios of coefficients
+/// from `1 + 1e-9` to `e^50`, and zero coefficients; the stated bound held in all cases of `tests/dirichlet_mean.rs`.
+///
+/// # Example
+/// ```
+/// use sottovoce::dirichlet_mean::LinearForm;
+/// // L = P_1 alone, uniform on (0, 1): E[ln L] = −1.
+/// let form = LinearForm::from_coefficients(&[(1.0, 1.0), (1.0, 0.0)]);
+/// assert!((form.mean_ln().value + 1.0).abs() < 1e-14);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearForm {
+    groups: Vec<Group>,
+    alpha_total: f64,
+    ln_mean: f64,
+}
+
+impl LinearForm {
+    /// From pairs `(alpha_x, c_x)`. Coefficients close to each other keep the digits of their differences.
+    ///
+    /// # Panics
+    /// If an alpha or a coefficient is negative or not finite, or no coefficient with a positive alpha is positive.
+    pub fn from_coefficients(pairs: &[(f64, f64)]) -> Self {
+        let positive = pairs.iter().filter(|&&(alpha, c)| alpha > 0.0 && c > 0.0);
+        let reference = positive.map(|&(_, c)| c).fold(f64::INFINITY, f64::min);
+        assert!(reference.is_finite(), "a linear form needs a positive coefficient");
+        let deviations = pairs.iter().map(|&(alpha, c)| (alpha, (c - reference) / reference));
+        Self::from_smallest(deviations.collect(), reference.ln())
+    }
+
+    /// From pairs `(alpha_x, d_x)`, where `c_x = 1 + d_x` and `d_x ≥ −1` (equal for a zero coefficient).
+    ///
+    /// # Panics
+    /// As [`LinearForm::from_coefficients`].
+    pub fn from_deviations(pairs: &[(f64, f64)]) -> Self {
+        let positive = pairs.iter().filter(|&&(alpha, d)| alpha > 0.0 && d > -1.0);
+        let smallest = positive.map(|&(_, d)| d).fold(f64::INFINITY, f64::min);
+        assert!(smallest.is_finite(), "a linear form needs a positive coefficient");
+        let shift = |d: f64| if d == -1.0 { -1.0 } else { (d - smallest) / (1.0 + smallest) };
+        Self::from_smallest(pairs.iter().map(|&(alpha, d)| (alpha, shift(d))).collect(), smallest.ln_1p())
+    }
+
+    /// From deviations whose reference is the smallest positive coefficient, so that `1 + d` loses nothing.
+    fn from_smallest(mut pairs: Vec<(f64, f64)>, ln_reference: f64) -> Self {
+        for &(alpha, d) in &pairs {
+            assert!(alpha >= 0.0 && alpha.is_finite(), "alpha {alpha} is not a non-negative number");
+            assert!(d >= -1.0 && d.is_finite(), "deviation {d} is not a number of at least -1");
+        }
+        pairs.retain(|&(alpha, _)| alpha > 0.0);
+        pairs.sort_by(|x, y| x.1.total_cmp(&y.1));
+        pairs.dedup_by(|next, kept| {
+            let same = next.1 == kept.1;
+            kept.0 += if same { next.0 } else { 0.0 };
+            same
+        });
+        let alpha_total: f64 = pairs.iter().map(|&(alpha, _)| alpha).sum();
+        let mean: f64 = pairs.iter().map(|&(alpha, d)| alpha / alpha_total * d).sum();
+        let group = |&(alpha, d): &(f64, f64)| Group {
+            alpha,
+            weight: alpha / alpha_total,
+            coefficient: (1.0 + d) / (1.0 + mean),
+            deviation: (d - mean) / (1.0 + mean),
+        };
+        let groups = pairs.iter().map(group).collect();
+        LinearForm { groups, alpha_total, ln_mean: ln_reference + mean.ln_1p() }
+    }
+
+    /// `ln E[L]`.
+    pub fn ln_mean(&self) -> f64 {
+        self.ln_mean
+    }
+
+    /// Pairs `(w, δ)` of every distinct coefficient: its prior probability and its deviation from the mean, as a share of it.
+    pub fn scaled(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.groups.iter().map(|x| (x.weight, x.deviation))
+    }
+
+    /// Whether all coefficients are equal, so that `L` is a constant.
+    pub fn is_constant(&self) -> bool {
+        self.groups.len() == 1
+    }
+
+    /// `E[ln L]`. Relative accuracy where it is not a difference of `ln E[L]` and the rest; see
+    /// [`LinearForm::mean_ln_scaled`] for the rest alone.
+    pub fn mean_ln(&self) -> Bounded {
+        let scaled = self.mean_ln_scaled();
+        let rounding = 4.0 * f64::EPSILON * self.ln_mean.abs();
+        Bounded::new(self.ln_mean + scaled.value, scaled.error + rounding)
+    }
+
+    /// `E[ln(L / E L)] ≤ 0`, with relative accuracy.
+    ///
+    /// With zero coefficients the integrand decays slowly if the alpha `α_+` of the others is small. Then they factor out:
+    /// `L = P_+ L'` with independent `P_+ ~ Beta(α_+, α0 − α_+)`, whose part `ψ(α_+) − ψ(α0)` is a closed form.
+    pub fn mean_ln_scaled(&self) -> Bounded {
+        let zero = self.groups[0];
+        let alpha_positive: f64 = self.groups[1..].iter().map(|x| x.alpha).sum();
+        // The integrand decays as t^{−α_+}, and the closed form cancels against ln E L when α_+ is large.
+        if zero.coefficient > 0.0 || alpha_positive >= 1.0 {
+            return self.mean_ln_integral();
+        }
+        let positive: Vec<_> = self.groups[1..].iter().map(|x| (x.alpha, x.coefficient)).collect();
+        let rest = LinearForm::from_coefficients(&positive);
+        let beta = -digamma_difference(rest.alpha_total, zero.alpha);
+        let rounding = f64::EPSILON * (16.0 * beta.abs() + 4.0 * rest.ln_mean.abs());
+        rest.mean_ln_integral() + Bounded::new(beta + rest.ln_mean, rounding)
+    }
+
+    fn mean_ln_integral(&self) -> Bounded {
+        self.integral(|node| {
+            let tail = node.g * node.lower * node.s * node.s * node.spread;
+            let raised = node.rise * (node.lower + node.lower * node.s * node.s * node.spread);
+            Term::of_one_sign(-(raised + tail))
+        })
+    }
+
+    /// `E[φ(L / E L)] ≥ 0` with `φ(t) = t ln t − t + 1`, with relative accuracy.
+    ///
+    /// `E[L ln L] = E L · (ln E L + E[φ(L / E L)])`.
+    pub fn mean_excess(&self) -> Bounded {
+        self.integral(|node| {
+            let gain = node.g * node.lower * node.fall();
+            let loss = node.rise * node.lower * node.kept;
+            Term { value: gain - loss, magnitude: gain + loss }
+        })
+    }
+
+    /// Jensen's gap `Σ_x w_x φ(v_x) − E[φ(L / E L)] ≥ 0`, with relative accuracy, also for `α0 → 0`, where the two
+    /// parts become equal.
+    ///
+    /// It is the information `I(X; Y=y | P)` that an output of likelihoods `c` carries about a user's value, for each unit
+    /// of the output's prior probability.
+    ///
+    /// ```
+    /// use sottovoce::dirichlet_mean::LinearForm;
+    /// // c = (1, 0) under the uniform prior: ln 2 − (ln 2 − ½).
+    /// let form = LinearForm::from_coefficients(&[(1.0, 1.0), (1.0, 0.0)]);
+    /// assert!((form.jensen_gap().value - 0.5).abs() < 1e-15);
+    /// ```
+    pub fn jensen_gap(&self) -> Bounded {
+        self.integral(|node| {
+            let left = -node.ln_g.exp_m1() * node.lower * node.fall();
+            Term::of_one_sign(left + node.rise * node.lower * node.kept)
+        })
+    }
+
+    fn integral(&self, term: impl Fn(Node) -> Term) -> Bounded {
+        if self.is_constant() {
+            return Bounded::default();
+        }
+        let largest = self.groups[self.groups.len() - 1].coefficient;
+        let smallest = self.groups.iter().map(|x| x.coefficient).find(|&v| v > 0.0).unwrap_or(1.0);
+        let left = -(largest * (1.0 + self.alpha_total)).ln();
+        trapezoid(left, -smallest.ln(), |u| term(self.node(u)))
+    }
+
+    fn node(&self, u: f64) -> Node {
+        let t = u.exp();
+        let lower = 1.0 / (1.0 + t);
+        let s = t * lower;
+        let ln_one_plus_t = t.ln_1p();
+        let (mut exponent, mut spread, mut kept) = (0.0, 0.0, 0.0);
+        for x in &self.groups {
+            let z = x.deviation * s;
+            // Near −1 the deviation has forgotten a tiny coefficient.
+            let (one_plus, excess) = if z > -0.5 {
+                (1.0 + z, ln1p_excess(z))
+            } else {
+                let vt = x.coefficient * t;
+                ((1.0 + vt) * lower, vt.ln_1p() - ln_one_plus_t - z)
+            };
+            exponent -= x.alpha * excess;
+            spread += x.weight * x.deviation * x.deviation / one_plus;
+            kept += x.weight * x.coefficient / one_plus;
+        }
+        let ln_g = -self.alpha_total * ln_one_plus_t;
+        Node { s, lower, ln_g, g: ln_g.exp(), rise: self.rise(t, ln_g, exponent), spread, kept }
+    }
+
+    /// `Φ − g` from `E`. For large `E` the sum `E` has lost digits to `α0 s`, so `Φ` is computed afresh.
+    fn rise(&self, t: f64, ln_g: f64, exponent: f64) -> f64 {
+        if exponent < 1.0 {
+            return ln_g.exp() * exponent.exp_m1();
+        }
+        let ln_phi: f64 = self.groups.iter().map(|x| -x.alpha * (x.coefficient * t).ln_1p()).sum();
+        -ln_phi.exp() * (-exponent).exp_m1()
+    }
+}
+
+/// The parts of the integrands at one `t`, in the letters of the module's documentation.
+struct Node {
+    s: f64,
+    /// `1 − s = 1/(1+t)`.
+    lower: f64,
+    ln_g: f64,
+    g: f64,
+    /// `Φ − g`.
+    rise: f64,
+    /// `S`.
+    spread: f64,
+    /// `1 − F`, summed from positive terms.
+    kept: f64,
+}
+
+impl Node {
+    /// `F`.
+    fn fall(&self) -> f64 {
+        self.s * self.lower * self.spread
+    }
+}

@@ -1,0 +1,63 @@
+//! The special functions against 60-digit values.
+
+use sottovoce::special::*;
+
+include!("tables/special.rs");
+
+/// Largest error, relative to the larger of the value and `floor`.
+fn worst<const N: usize>(rows: impl Iterator<Item = ([f64; N], f64, f64)>, floor: f64) -> f64 {
+    let mut worst = 0.0f64;
+    for (arguments, found, expected) in rows {
+        let error = (found - expected).abs() / expected.abs().max(floor);
+        assert!(error.is_finite(), "{arguments:?}: {found} for {expected}");
+        if error > worst {
+            println!("{arguments:?}: {found:e} for {expected:e}, error {error:e}");
+            worst = error;
+        }
+    }
+    worst
+}
+
+fn worst_of_one(table: &[(f64, f64)], f: impl Fn(f64) -> f64) -> f64 {
+    worst(table.iter().map(|&(x, value)| ([x], f(x), value)), f64::MIN_POSITIVE)
+}
+
+fn worst_of_two(table: &[(f64, f64, f64)], floor: f64, f: impl Fn(f64, f64) -> f64) -> f64 {
+    worst(table.iter().map(|&(x, y, value)| ([x, y], f(x, y), value)), floor)
+}
+
+#[test]
+fn gamma_family_is_exact_to_rounding() {
+    assert!(worst_of_one(LN_GAMMA, ln_gamma) < 1e-15);
+    assert!(worst_of_one(DIGAMMA, digamma) < 1e-15);
+    assert!(worst_of_one(TRIGAMMA, trigamma) < 3e-15);
+}
+
+#[test]
+fn excess_functions_keep_relative_accuracy() {
+    assert!(worst_of_one(LN1P_EXCESS, ln1p_excess) < 1e-15);
+    assert!(worst_of_one(EXCESS_ENTROPY, excess_entropy) < 1e-15);
+    assert!(worst_of_one(EXP_M1_EXCESS, exp_m1_excess) < 1e-15);
+    assert!(worst_of_two(POWER_EXCESS, f64::MIN_POSITIVE, power_excess) < 4e-15);
+}
+
+#[test]
+fn digamma_difference_keeps_relative_accuracy() {
+    assert!(worst_of_two(DIGAMMA_DIFFERENCE, f64::MIN_POSITIVE, digamma_difference) < 2e-15);
+}
+
+#[test]
+fn ln_beta_is_exact_to_rounding() {
+    assert!(worst_of_two(LN_BETA, 1.0, ln_beta) < 2e-15);
+    let groups = |x, y| ln_beta_groups(&[(x, 1), (y, 1)]);
+    assert!(worst_of_two(LN_BETA, 1.0, groups) < 2e-15);
+}
+
+#[test]
+fn ln_beta_of_groups_telescopes() {
+    for alpha in [0.5, 3.0, 12.0, 1e5] {
+        let pairs = (1..5).map(|n| ln_beta(n as f64 * alpha, alpha)).sum::<f64>();
+        assert!((ln_beta_groups(&[(alpha, 5)]) / pairs - 1.0).abs() < 3e-14, "alpha {alpha}");
+        assert!((ln_beta_groups(&[(alpha, 2), (alpha, 3)]) / pairs - 1.0).abs() < 3e-14, "alpha {alpha}");
+    }
+}
