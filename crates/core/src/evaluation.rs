@@ -62,4 +62,23 @@ impl Evaluation {
     pub fn closed_form(value: f64, operations: u32) -> Self {
         Evaluation::new(value, value.abs() * f64::EPSILON * f64::from(operations), Method::ClosedForm)
     }
+
+    /// The sum of two numbers. Standard errors of independent draws would add in squares; a plain sum is also right when
+    /// they are not independent.
+    pub fn plus(self, other: Evaluation) -> Self {
+        Evaluation::new(self.value + other.value, self.error + other.error, self.method.max(other.method))
+    }
+
+    /// The number times an exact factor.
+    pub fn times(self, factor: f64) -> Self {
+        Evaluation::new(self.value * factor, self.error * factor.abs(), self.method)
+    }
+
+    /// The quotient of two numbers, of which the divisor is known to better than half of itself.
+    pub fn over(self, divisor: Evaluation) -> Self {
+        let value = self.value / divisor.value;
+        let error = (self.error + value.abs() * divisor.error) / (divisor.value.abs() - divisor.error);
+        let rounding = f64::EPSILON * value.abs();
+        Evaluation::new(value, error + rounding, self.method.max(divisor.method))
+    }
 }

@@ -110,11 +110,11 @@ impl Dirichlet {
         ln_gammas.into_iter().map(|ln_gamma| ln_gamma - ln_sum).collect()
     }
 
-    /// `ln` of the density with respect to Lebesgue measure in `a − 1` of the coordinates.
-    pub fn ln_density(&self, p: &[f64]) -> f64 {
-        let ln_powers = p.iter().zip(&self.alpha).map(|(p_x, alpha_x)| {
+    /// `ln` of the density at `e^{ln_p}` with respect to Lebesgue measure in `a − 1` of the coordinates.
+    pub fn ln_density(&self, ln_p: &[f64]) -> f64 {
+        let ln_powers = ln_p.iter().zip(&self.alpha).map(|(ln_p_x, alpha_x)| {
             // 0 · ln 0 = 0: a flat direction stays flat on the boundary.
-            if *alpha_x == 1.0 { 0.0 } else { (alpha_x - 1.0) * p_x.ln() }
+            if *alpha_x == 1.0 { 0.0 } else { (alpha_x - 1.0) * ln_p_x }
         });
         ln_powers.sum::<f64>() - self.ln_normaliser()
     }
@@ -252,8 +252,8 @@ pub trait OwnPrior: fmt::Debug + Send + Sync {
     /// Draws `ln P`.
     fn sample_ln(&self, rng: &mut dyn Rng) -> Vec<f64>;
 
-    /// `ln` of the density at `p` with respect to Lebesgue measure in `a − 1` of the coordinates.
-    fn ln_density(&self, p: &[f64]) -> f64;
+    /// `ln` of the density at `e^{ln_p}` with respect to Lebesgue measure in `a − 1` of the coordinates.
+    fn ln_density(&self, ln_p: &[f64]) -> f64;
 }
 
 /// A prior of any kind.
@@ -357,12 +357,27 @@ impl Prior {
         }
     }
 
-    /// `ln` of the density at `p`; `None` for a prior that has none.
-    pub fn ln_density(&self, p: &[f64]) -> Option<f64> {
+    /// The distribution of the frequencies of `map(x)`; `None` for a prior that is no mixture of Dirichlet distributions.
+    ///
+    /// # Errors
+    /// Fewer than two images occur.
+    pub fn merged(&self, map: &[usize]) -> Result<Option<Prior>> {
+        Ok(Some(match self {
+            Prior::Dirichlet(dirichlet) => Prior::Dirichlet(dirichlet.merged(map)?),
+            Prior::DirichletMixture(mixture) => {
+                let parts = mixture.parts.iter().map(|part| part.merged(map)).collect::<Result<_>>()?;
+                Prior::DirichletMixture(DirichletMixture::new(mixture.weights.clone(), parts)?)
+            }
+            Prior::Points(_) | Prior::Own(_) => return Ok(None),
+        }))
+    }
+
+    /// `ln` of the density at `e^{ln_p}`; `None` for a prior that has none.
+    pub fn ln_density(&self, ln_p: &[f64]) -> Option<f64> {
         match self {
-            Prior::Own(own) => Some(own.ln_density(p)),
+            Prior::Own(own) => Some(own.ln_density(ln_p)),
             _ => {
-                let terms = |(weight, part): (f64, &Dirichlet)| weight.ln() + part.ln_density(p);
+                let terms = |(weight, part): (f64, &Dirichlet)| weight.ln() + part.ln_density(ln_p);
                 Some(ln_sum_exp(&self.dirichlets()?.into_iter().map(terms).collect::<Vec<_>>()))
             }
         }
@@ -414,7 +429,7 @@ mod tests {
     #[test]
     fn density_integrates_over_one_coordinate() {
         let beta = Prior::dirichlet(vec![2.0, 3.0]).unwrap();
-        let ln_density = beta.ln_density(&[0.4, 0.6]).unwrap();
+        let ln_density = beta.ln_density(&[0.4f64.ln(), 0.6f64.ln()]).unwrap();
         assert!((ln_density.exp() - 12.0 * 0.4 * 0.36).abs() < 1e-13);
     }
 

@@ -1,10 +1,17 @@
 //! A protocol under a prior, and any metric of the two by name.
 
+use std::cell::OnceCell;
+
 use super::answer::{Absence, Answer, Value};
+use super::average_privacy::Leakage;
 use super::name::Metric;
-use super::{limit, worst_case_privacy};
+use super::{
+    asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant, local_privacy_level,
+    participation_bound, prior_entropy, private_leakage, tally_utility_limit, truth_utility, user_entropy,
+    utility_bound, worst_case_privacy,
+};
 use crate::error::{Error, Result};
-use crate::evaluation::Method;
+use crate::evaluation::{Evaluation, Method};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 
@@ -19,7 +26,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { tolerance: 1e-3, seed: 0 }
+        Settings { tolerance: 1e-4, seed: 0 }
     }
 }
 
@@ -29,6 +36,10 @@ pub struct Analysis<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
     settings: Settings,
+    entropy: OnceCell<Evaluation>,
+    leakage: OnceCell<Result<Leakage, Absence>>,
+    truth: OnceCell<Result<Evaluation, Absence>>,
+    utility: OnceCell<Result<Evaluation, Absence>>,
 }
 
 impl<'a> Analysis<'a> {
@@ -48,25 +59,78 @@ impl<'a> Analysis<'a> {
         if protocol.inputs() != prior.inputs() {
             return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() });
         }
-        Ok(Analysis { protocol, prior, settings })
+        Ok(Analysis {
+            protocol,
+            prior,
+            settings,
+            entropy: OnceCell::new(),
+            leakage: OnceCell::new(),
+            truth: OnceCell::new(),
+            utility: OnceCell::new(),
+        })
     }
 
     /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
         match metric {
-            Metric::LocalPrivacyLevel => failing(worst_case_privacy::local_privacy_level(self.protocol)),
-            Metric::WorstCasePrivacy => failing(worst_case_privacy::worst_case_privacy(self.protocol)),
+            Metric::LocalPrivacyLevel => local_privacy_level(self.protocol).map_err(Absence::from).into(),
+            Metric::WorstCasePrivacy => worst_case_privacy(self.protocol).map_err(Absence::from).into(),
             Metric::Rank => self.rank(),
-            Metric::Classes => absent_or(self.protocol.classes(), |b| Value::Count(b, Method::ClosedForm)),
+            Metric::Classes => self.classes(),
             Metric::Faithful => self.faithful(),
-            Metric::DistributionUtilityLimit => failing(limit::distribution_utility_limit(self.protocol)),
-            Metric::TallyUtilityLimit => failing(limit::tally_utility_limit(self.protocol)),
-            _ if metric.needs_users() && users.is_none() => Err(Absence::NeedsUsers).into(),
-            _ => {
-                let _ = (self.prior, self.settings);
-                Err(Absence::NoMethod { what: "this metric" }).into()
+            Metric::UserEntropy => Ok(self.user_entropy()).into(),
+            Metric::PriorEntropy => prior_entropy(self.prior, &self.settings).into(),
+            Metric::TruthUtility => self.truth_utility().into(),
+            Metric::AveragePrivacy => self.average_privacy(),
+            Metric::AsymptoticUtility => self.asymptotic_utility().into(),
+            Metric::EffectiveParticipation => self.effective_participation().into(),
+            Metric::UtilityBound => self.continuous(|_| utility_bound(self.protocol)),
+            Metric::ParticipationBound => self.continuous(|truth| participation_bound(self.protocol, truth)),
+            Metric::DistributionUtilityLimit => {
+                self.continuous(|_| Ok(distribution_utility_limit(self.protocol)?))
             }
+            Metric::TallyUtilityLimit => self.continuous(|_| Ok(tally_utility_limit(self.protocol)?)),
+            Metric::GrowthConstant => growth_constant(self.protocol, self.prior, &self.settings).into(),
+            _ if users.is_none() => Err(Absence::NeedsUsers).into(),
+            _ => Err(Absence::NoMethod { what: "metrics that depend on the number of users" }).into(),
         }
+    }
+
+    fn user_entropy(&self) -> Evaluation {
+        *self.entropy.get_or_init(|| user_entropy(self.prior, &self.settings))
+    }
+
+    fn truth_utility(&self) -> Result<Evaluation, Absence> {
+        self.truth.get_or_init(|| truth_utility(self.prior, &self.settings)).clone()
+    }
+
+    fn asymptotic_utility(&self) -> Result<Evaluation, Absence> {
+        self.utility.get_or_init(|| asymptotic_utility(self.protocol, self.prior, &self.settings)).clone()
+    }
+
+    fn effective_participation(&self) -> Result<Evaluation, Absence> {
+        effective_participation(self.asymptotic_utility(), self.truth_utility()?)
+    }
+
+    fn average_privacy(&self) -> Answer {
+        let leakage = self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone();
+        let warning = matches!(leakage, Ok(Leakage { bracketed: true, .. })).then(|| {
+            "the product has too many outputs to visit: this is the middle of the bracket between the least private factor \
+             and the sum of all leakages, and the error is half its width"
+                .to_string()
+        });
+        let privacy = leakage.map(|leakage| leakage.as_privacy(self.user_entropy()));
+        Answer { warning, ..privacy.into() }
+    }
+
+    /// A metric that exists for continuous priors, given `C_μ`.
+    fn continuous(&self, metric: impl Fn(Evaluation) -> Result<Evaluation, Absence>) -> Answer {
+        self.truth_utility().and_then(metric).into()
+    }
+
+    fn classes(&self) -> Answer {
+        let value = self.protocol.classes().map(|classes| Value::Count(classes, Method::ClosedForm));
+        Answer { value: value.map_err(Absence::from), warning: None }
     }
 
     fn rank(&self) -> Answer {
@@ -91,12 +155,4 @@ impl<'a> Analysis<'a> {
         });
         Answer { value: truth, warning }
     }
-}
-
-fn failing(result: Result<crate::evaluation::Evaluation>) -> Answer {
-    result.map_err(Absence::from).into()
-}
-
-fn absent_or<T>(result: Result<T>, value: impl Fn(T) -> Value) -> Answer {
-    Answer { value: result.map(value).map_err(Absence::from), warning: None }
 }

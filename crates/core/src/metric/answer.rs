@@ -42,11 +42,6 @@ pub enum Absence {
     /// The metric is defined for continuous priors only.
     #[error("the prior is not continuous: it allows only finitely many distributions")]
     NotContinuous,
-    /// The bound is infinite or empty: without worst-case privacy the tradeoff theorem says nothing.
-    #[error(
-        "the protocol has no worst-case privacy (LDP is infinite), so the tradeoff theorem gives no bound"
-    )]
-    NoWorstCasePrivacy,
     /// The metric depends on the number of users, and none was given.
     #[error("the number of users n is needed")]
     NeedsUsers,

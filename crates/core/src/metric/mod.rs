@@ -12,13 +12,24 @@
 
 mod analysis;
 mod answer;
+mod asymptotic_utility;
+mod average_privacy;
+mod growth_constant;
 mod limit;
+mod monte_carlo;
 mod name;
 mod one_dimensional_image;
+mod prior_entropy;
+mod tradeoff;
 mod worst_case_privacy;
 
 pub use analysis::{Analysis, Settings};
 pub use answer::{Absence, Answer, Value};
+pub use asymptotic_utility::{asymptotic_utility, effective_participation, truth_utility};
+pub use average_privacy::{Leakage, average_privacy, private_leakage, user_entropy};
+pub use growth_constant::growth_constant;
 pub use limit::{distribution_utility_limit, tally_utility_limit};
 pub use name::Metric;
+pub use prior_entropy::prior_entropy;
+pub use tradeoff::{participation_bound, utility_bound};
 pub use worst_case_privacy::{local_privacy_level, worst_case_privacy};

@@ -17,6 +17,8 @@
 
 use std::f64::consts::{E, PI};
 
+use crate::protocol::{Channel, Matrix};
+
 /// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
 #[derive(Clone, Debug)]
 pub struct Line {
@@ -34,6 +36,27 @@ pub struct Line {
 const OUTER_LEVELS: std::ops::RangeInclusive<i32> = 3..=8;
 
 impl Line {
+    /// The line through the columns of a matrix of rank two with different columns.
+    pub fn of_columns(matrix: &Matrix, alpha: &[f64]) -> Self {
+        let a = matrix.inputs();
+        // The row with the widest range tells the places best.
+        let range = |row: &[f64]| {
+            let (low, high) = row.iter().fold((f64::INFINITY, 0f64), |(l, h), q| (l.min(*q), h.max(*q)));
+            high - low
+        };
+        let widest = matrix.rows().max_by(|l, r| range(l).total_cmp(&range(r))).unwrap_or_default();
+        let mut order: Vec<usize> = (0..a).collect();
+        order.sort_by(|x, other| widest[*x].total_cmp(&widest[*other]));
+        let (first, last) = (order[0], order[a - 1]);
+        let place = |x: &usize| (widest[*x] - widest[first]) / (widest[last] - widest[first]);
+        Line {
+            places: order.iter().map(place).collect(),
+            alpha: order.iter().map(|x| alpha[*x]).collect(),
+            start: matrix.rows().map(|row| row[first]).collect(),
+            end: matrix.rows().map(|row| row[last]).collect(),
+        }
+    }
+
     /// `r_μ` and a bound on its error.
     ///
     /// # Method and cost

@@ -18,6 +18,7 @@
 
 use std::ops::Deref;
 
+mod bit_noise;
 mod channel;
 mod composition;
 mod deterministic;
@@ -32,6 +33,7 @@ mod rank;
 mod subset_selection;
 mod unary_encoding;
 
+pub use bit_noise::BitNoise;
 pub use channel::Channel;
 pub use composition::Composition;
 pub use deterministic::Deterministic;
@@ -44,7 +46,7 @@ pub use mixture::Mixture;
 pub use product::Product;
 pub use rank::{AMBIGUITY, Rank, RowSpace};
 pub use subset_selection::SubsetSelection;
-pub use unary_encoding::{BitNoise, UnaryEncoding};
+pub use unary_encoding::UnaryEncoding;
 
 use crate::error::{Error, Result, in_range};
 

@@ -36,29 +36,37 @@ impl Product {
     /// # Errors
     /// [`Error::TooLarge`] when even the merged rows have more than [`MAX_ENTRIES`] entries.
     pub fn merged_matrix(&self) -> Result<Matrix> {
-        let first = self.factors[0].canonical_matrix()?;
-        self.factors[1..]
-            .iter()
-            .try_fold(first, |matrix, factor| self.times(&matrix, &factor.canonical_matrix()?))
+        let mut merged = MergedRows::new(self.inputs());
+        self.for_each_row(|row| merged.add(row))?;
+        Ok(merged.into_matrix())
     }
 
-    fn times(&self, left: &Matrix, right: &Matrix) -> Result<Matrix> {
-        let a = self.inputs();
-        let (mut merged, mut product) = (MergedRows::new(a), vec![0.0; a]);
+    /// Calls `visit` with each row, one after another, after merging proportional rows of all factors but the last. Rows of
+    /// the product itself are not held.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when more than [`MAX_ENTRIES`] entries would be visited.
+    pub fn for_each_row(&self, mut visit: impl FnMut(&[f64])) -> Result<()> {
+        // Unwrap safety: `new` has refused an empty list.
+        let (last, first) = self.factors.split_last().unwrap();
+        let last = last.canonical_matrix()?;
+        let left = match first {
+            [] => return last.rows().try_for_each(|row| { visit(row); Ok(()) }),
+            [only] => only.canonical_matrix()?,
+            several => Product { factors: several.to_vec() }.merged_matrix()?,
+        };
+        let (a, visited) = (self.inputs(), left.rows().len().saturating_mul(last.rows().len()));
+        if visited.saturating_mul(a) > MAX_ENTRIES {
+            return Err(Error::TooLarge { what: self.kind(), outputs: visited.to_string(), inputs: a });
+        }
+        let mut product = vec![0.0; a];
         for row in left.rows() {
-            for other in right.rows() {
+            for other in last.rows() {
                 product.iter_mut().zip(row.iter().zip(other)).for_each(|(p, (q, r))| *p = q * r);
-                merged.add(&product);
-            }
-            if merged.len() * a > MAX_ENTRIES {
-                return Err(Error::TooLarge {
-                    what: self.kind(),
-                    outputs: format!("over {}", merged.len()),
-                    inputs: a,
-                });
+                visit(&product);
             }
         }
-        Ok(merged.into_matrix())
+        Ok(())
     }
 
     fn outputs_of<'o>(&self, output: &'o Output) -> Result<&'o [Output]> {

@@ -3,65 +3,18 @@
 use rand::{Rng, RngExt};
 
 use super::rank::{Rank, RowSpace};
-use super::{Channel, check_epsilon, check_inputs};
+use super::{BitNoise, Channel, check_epsilon, check_inputs};
 use crate::error::{Error, Result, in_range};
 use crate::output::Output;
 
 /// `UE^{a,κ,λ}`: reports a set that contains `x` with probability `κ` and each other value with probability `λ`, all
 /// independent.
-///
-/// An output `y` has `Q_{y|x} = π(y) · r`, where `π` draws each bit with probability `λ`, and the *likelihood ratio* `r` is
-/// `κ/λ` if `x ∈ y` and `(1−κ)/(1−λ)` if not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnaryEncoding {
     kind: &'static str,
     a: usize,
     level: f64,
     bits: BitNoise,
-}
-
-/// The noise on one bit, kept so that nothing is lost at either extreme: `1 − κ` of a truthful bit (`ε = 50`) and the
-/// deviations of the likelihood ratios from 1 of a noisy one (`ε = 1e-6`) have both been rounded away in `κ` and `λ`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BitNoise {
-    /// `κ`, probability that the true bit is set.
-    pub kappa: f64,
-    /// `1 − κ`.
-    pub kappa_complement: f64,
-    /// `λ`, probability that another bit is set.
-    pub lambda: f64,
-    /// `1 − λ`.
-    pub lambda_complement: f64,
-    /// `κ/λ − 1`; infinite at `λ = 0 < κ`.
-    pub member_deviation: f64,
-    /// `(1−κ)/(1−λ) − 1`.
-    pub other_deviation: f64,
-}
-
-impl BitNoise {
-    /// Likelihood ratio `κ/λ` of a set bit; infinite at `λ = 0 < κ`.
-    pub fn member_ratio(&self) -> f64 {
-        if self.member_deviation == 0.0 { 1.0 } else { self.kappa / self.lambda }
-    }
-
-    /// Likelihood ratio `(1−κ)/(1−λ)` of a bit that is not set.
-    pub fn other_ratio(&self) -> f64 {
-        if self.other_deviation == 0.0 { 1.0 } else { self.kappa_complement / self.lambda_complement }
-    }
-
-    fn of_probabilities(kappa: f64, lambda: f64) -> Self {
-        let (difference, lambda_complement) = (kappa - lambda, 1.0 - lambda);
-        // Without a difference the ratios are 1, also where they read 0/0.
-        let over = |p: f64| if difference == 0.0 { 0.0 } else { difference / p };
-        BitNoise {
-            kappa,
-            kappa_complement: 1.0 - kappa,
-            lambda,
-            lambda_complement,
-            member_deviation: over(lambda),
-            other_deviation: -over(lambda_complement),
-        }
-    }
 }
 
 impl UnaryEncoding {
@@ -76,69 +29,41 @@ impl UnaryEncoding {
         if kappa < lambda {
             return Err(Error::KappaBelowLambda { kappa, lambda });
         }
-        let bits = BitNoise::of_probabilities(kappa, lambda);
-        let level = bits.member_deviation.ln_1p() - bits.other_deviation.ln_1p();
-        Ok(UnaryEncoding { kind: "ue", a: check_inputs(a)?, level, bits })
+        let bits = BitNoise::new(kappa, lambda);
+        Ok(UnaryEncoding { kind: "ue", a: check_inputs(a)?, level: bits.level(), bits })
     }
 
-    /// Basic RAPPOR: both bits flip equally often, `κ = 1 − λ = e^{ε/2}/(e^{ε/2}+1)`.
+    /// See [`BitNoise::rappor`].
     ///
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn rappor(a: usize, epsilon: f64) -> Result<Self> {
-        let half = check_epsilon(epsilon)? / 2.0;
-        let (truth, flip) = (1.0 / (1.0 + (-half).exp()), 1.0 / (half.exp() + 1.0));
-        let bits = BitNoise {
-            kappa: truth,
-            kappa_complement: flip,
-            lambda: flip,
-            lambda_complement: truth,
-            member_deviation: half.exp_m1(),
-            other_deviation: (-half).exp_m1(),
-        };
-        Ok(UnaryEncoding { kind: "rappor", a: check_inputs(a)?, level: epsilon, bits })
+        let level = check_epsilon(epsilon)?;
+        Ok(UnaryEncoding { kind: "rappor", a: check_inputs(a)?, level, bits: BitNoise::rappor(level) })
     }
 
-    /// Optimised unary encoding: `κ = 1/2`, `λ = 1/(e^ε+1)`.
+    /// See [`BitNoise::oue`].
     ///
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn oue(a: usize, epsilon: f64) -> Result<Self> {
         let level = check_epsilon(epsilon)?;
-        let bits = BitNoise {
-            kappa: 0.5,
-            kappa_complement: 0.5,
-            lambda: 1.0 / (level.exp() + 1.0),
-            lambda_complement: 1.0 / (1.0 + (-level).exp()),
-            member_deviation: level.exp_m1() / 2.0,
-            other_deviation: (-level).exp_m1() / 2.0,
-        };
-        Ok(UnaryEncoding { kind: "oue", a: check_inputs(a)?, level, bits })
+        Ok(UnaryEncoding { kind: "oue", a: check_inputs(a)?, level, bits: BitNoise::oue(level) })
     }
 
-    /// Binary local hash in its unary form: `κ = e^ε/(e^ε+1)`, `λ = 1/2`.
+    /// Binary local hash in its unary form: [`BitNoise::local_hash`] with two buckets.
     ///
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn blh(a: usize, epsilon: f64) -> Result<Self> {
-        let hash = UnaryEncoding::of_local_hash(check_inputs(a)?, 2, check_epsilon(epsilon)?);
-        Ok(UnaryEncoding { kind: "blh", ..hash })
+        let level = check_epsilon(epsilon)?;
+        Ok(UnaryEncoding { kind: "blh", a: check_inputs(a)?, level, bits: BitNoise::local_hash(2, level) })
     }
 
-    /// The unary encoding whose outputs tell as much as those of local hash into `g` buckets, `κ = e^ε/(e^ε+g−1)` and
-    /// `λ = 1/g`: only whether `x ∈ h⁻¹(z)` matters.
+    /// The unary encoding that has the same likelihood vectors as local hash into `g` buckets.
     pub(super) fn of_local_hash(a: usize, g: usize, epsilon: f64) -> Self {
-        let (others, beta) = ((g - 1) as f64, epsilon.exp_m1());
-        let normaliser = beta + g as f64;
-        let bits = BitNoise {
-            kappa: 1.0 / (1.0 + others * (-epsilon).exp()),
-            kappa_complement: others / normaliser,
-            lambda: 1.0 / g as f64,
-            lambda_complement: others / g as f64,
-            member_deviation: others * beta / normaliser,
-            other_deviation: if g == 1 { 0.0 } else { -beta / normaliser },
-        };
-        UnaryEncoding { kind: "ue", a, level: if g == 1 { 0.0 } else { epsilon }, bits }
+        let level = if g == 1 { 0.0 } else { epsilon };
+        UnaryEncoding { kind: "ue", a, level, bits: BitNoise::local_hash(g, epsilon) }
     }
 
     /// The noise on each bit.
@@ -264,19 +189,6 @@ impl Channel for UnaryEncoding {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_three_settings_have_their_level() {
-        for epsilon in [1e-6, 1e-3, 1.0, 20.0, 50.0] {
-            for ue in [UnaryEncoding::rappor, UnaryEncoding::oue, UnaryEncoding::blh] {
-                let bits = *ue(4, epsilon).unwrap().bits();
-                let level = (bits.member_ratio() / bits.other_ratio()).ln();
-                assert!((level - epsilon).abs() < 1e-14 * epsilon.max(1.0), "{bits:?}: {level}");
-                let small = bits.member_deviation.ln_1p() - bits.other_deviation.ln_1p();
-                assert!(epsilon > 1.0 || (small / epsilon - 1.0).abs() < 1e-14, "{bits:?}: {small}");
-            }
-        }
-    }
 
     #[test]
     fn columns_are_distributions_also_at_the_edges() {

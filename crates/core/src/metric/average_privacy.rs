@@ -1,0 +1,225 @@
+//! Average privacy, and the two informations it is made of.
+
+use rayon::prelude::*;
+
+use super::answer::Absence;
+use super::monte_carlo::mean_over_draws;
+use super::Settings;
+use crate::error::Error;
+use crate::evaluation::{Evaluation, Method};
+use crate::leakage::{self, UserPrior};
+use crate::prior::Prior;
+use crate::protocol::{Channel, Matrix, MergedRows, Product, Protocol};
+
+/// Private information of one user, `H(X | P)`.
+///
+/// # Definition
+/// ```text
+/// H(X|P) = −E Σ_x P_x ln P_x
+/// ```
+///
+/// # Method and cost
+/// Closed form for Dirichlet priors, their mixtures and point priors ([`leakage::user_entropy`]); Monte Carlo for a prior of
+/// one's own.
+///
+/// # Example
+/// ```
+/// # use sottovoce::{Prior, metric::{Settings, user_entropy}};
+/// let entropy = user_entropy(&Prior::symmetric(2, 1.0)?, &Settings::default());
+/// assert!((entropy.value - 0.5).abs() < 1e-15);
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+pub fn user_entropy(prior: &Prior, settings: &Settings) -> Evaluation {
+    let entropy = |masses: Masses<'_>| Ok(Leakage::exact(leakage::user_entropy(&masses.as_prior())));
+    // Unwrap safety: the entropy exists under every prior.
+    average(prior, settings, &entropy).unwrap().evaluation
+}
+
+/// Average privacy `S_μ(Q)`: the share of a user's private information that a report leaves hidden.
+///
+/// # Definition
+/// ```text
+/// S_μ(Q) = H(X | Y, P) / H(X | P) = 1 − I(X;Y|P) / H(X|P)        [paper, Def. "average privacy"]
+/// ```
+/// At least `S^wc(Q) = e^{−LDP(Q)}` for every prior [paper, Lemma "S_μ ≥ S^wc"]. It does not depend on the number of users.
+///
+/// # Method and cost
+/// As [`private_leakage`].
+///
+/// # Accuracy
+/// `1 − S_μ` has a relative error below `1e-12`, so `S_μ` an absolute one below `1e-12 · (1 − S_μ) + 1e-16`, for
+/// `1e-6 ≤ ε ≤ 50`, `0.01 ≤ α ≤ 1e4`, `a ≤ 10^6` (randomised response) and `a ≤ 10^4` (unary encoding, local hash, subset
+/// selection), against the tables in `tests/leakage.rs`.
+///
+/// # Example
+/// ```
+/// # use sottovoce::{Prior, Protocol, metric::{Settings, average_privacy}};
+/// let privacy = average_privacy(&Protocol::grr(1024, 2.0)?, &Prior::jeffreys(1024)?, &Settings::default()).unwrap();
+/// assert!((privacy.value - 0.998696670).abs() < 1e-9);
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`private_leakage`].
+pub fn average_privacy(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+    Ok(private_leakage(protocol, prior, settings)?.as_privacy(user_entropy(prior, settings)))
+}
+
+/// What one report tells about its user, `I(X;Y|P)`, and whether it is only bracketed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leakage {
+    /// The leakage in nats.
+    pub evaluation: Evaluation,
+    /// Whether `evaluation` is the middle of a bracket and its error half the bracket's width.
+    pub bracketed: bool,
+}
+
+impl Leakage {
+    fn exact(evaluation: Evaluation) -> Self {
+        Leakage { evaluation, bracketed: false }
+    }
+
+    /// `S_μ`, given `H(X|P)`.
+    pub fn as_privacy(self, entropy: Evaluation) -> Evaluation {
+        let share = self.evaluation.over(entropy);
+        // The complement of a share, which lies between 0 and 1, is rounded once.
+        Evaluation::new((1.0 - share.value).clamp(0.0, 1.0), share.error + f64::EPSILON / 2.0, share.method)
+    }
+}
+
+/// One-user leakage `I(X;Y|P)`, with relative accuracy.
+///
+/// # Method and cost
+/// - randomised response, unary encoding, local hash, subset selection, deterministic, erasure, identity: their own kernels
+///   in [`leakage`](crate::leakage), without a matrix;
+/// - a mixture: the weighted sum of its parts, exactly [paper, Prop. "mixture"];
+/// - a matrix, and a composition through its composed matrix: one integral for each different direction of a row; under
+///   a symmetric prior, rows that are permutations of each other count as one;
+/// - a product: the same while its rows can be visited (streamed, never held), beyond that the bracket
+///   `max_j I_j ≤ I ≤ min(Σ_j I_j, H(X|P))` [paper, Prop. "privacy budget"].
+///
+/// # Errors
+/// A composition whose matrix would be too large.
+pub fn private_leakage(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Leakage, Absence> {
+    average(prior, settings, &|masses| given(protocol, masses))
+}
+
+/// Dirichlet parameters, or the probabilities of a known `P`.
+#[derive(Clone, Copy)]
+struct Masses<'a> {
+    values: &'a [f64],
+    is_point: bool,
+}
+
+impl Masses<'_> {
+    fn as_prior(&self) -> UserPrior {
+        if self.is_point { UserPrior::point(self.values) } else { UserPrior::dirichlet(self.values) }
+    }
+
+    fn are_equal(&self) -> bool {
+        self.values.iter().all(|mass| *mass == self.values[0])
+    }
+}
+
+/// The average of an information over what the prior mixes.
+fn average(
+    prior: &Prior,
+    settings: &Settings,
+    information: &(dyn Fn(Masses<'_>) -> Result<Leakage, Absence> + Sync),
+) -> Result<Leakage, Absence> {
+    let point = |values| Masses { values, is_point: true };
+    match prior {
+        Prior::Points(points) => {
+            let parts = points.weights().iter().zip(points.points());
+            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(point(p))?))))
+        }
+        Prior::Own(_) => {
+            let at = |ln_p: &[f64]| {
+                let p: Vec<f64> = ln_p.iter().map(|ln_p_x| ln_p_x.exp()).collect();
+                Ok(information(point(&p))?.evaluation.value)
+            };
+            mean_over_draws(prior, settings, at).map(Leakage::exact)
+        }
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+            let parts = prior.dirichlets().unwrap_or_default().into_iter();
+            weighted_sum(parts.map(|(weight, dirichlet)| {
+                Ok((weight, information(Masses { values: dirichlet.alpha(), is_point: false })?))
+            }))
+        }
+    }
+}
+
+fn weighted_sum(parts: impl Iterator<Item = Result<(f64, Leakage), Absence>>) -> Result<Leakage, Absence> {
+    let mut sum = Leakage::exact(Evaluation::closed_form(0.0, 0));
+    for part in parts {
+        let (weight, part) = part?;
+        sum.evaluation = sum.evaluation.plus(part.evaluation.times(weight));
+        sum.bracketed |= part.bracketed;
+    }
+    Ok(sum)
+}
+
+fn given(protocol: &Protocol, masses: Masses<'_>) -> Result<Leakage, Absence> {
+    let prior = || masses.as_prior();
+    Ok(Leakage::exact(match protocol {
+        Protocol::Identity(_) => leakage::user_entropy(&prior()),
+        Protocol::GeneralisedRandomisedResponse(grr) => leakage::randomised_response(grr.epsilon(), &prior()),
+        Protocol::UnaryEncoding(ue) => leakage::unary_encoding(ue.bits(), &prior()),
+        Protocol::LocalHash(hash) => leakage::unary_encoding(hash.as_unary().bits(), &prior()),
+        Protocol::SubsetSelection(s) => leakage::subset_selection(s.size(), s.epsilon(), &prior()),
+        Protocol::Deterministic(map) => leakage::deterministic(masses.values, map.map(), masses.is_point),
+        Protocol::Erasure(erasure) => leakage::erasure(erasure.reveal(), &prior()),
+        Protocol::Matrix(matrix) => of_matrix(matrix, masses),
+        Protocol::Composition(composition) => of_matrix(composition.composed()?, masses),
+        Protocol::Product(product) => return of_product(product, masses),
+        Protocol::Mixture(mixture) => {
+            let parts = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
+            return weighted_sum(parts.map(|(weight, part)| Ok((*weight, given(part, masses)?))));
+        }
+    }))
+}
+
+/// Adds a row to those with the same leakage: under a symmetric prior the order of its entries does not matter.
+fn add_direction(rows: &mut MergedRows, row: &[f64], sorted: bool) {
+    if sorted {
+        let mut row = row.to_vec();
+        row.sort_by(f64::total_cmp);
+        rows.add(&row);
+    } else {
+        rows.add(row);
+    }
+}
+
+fn of_matrix(matrix: &Matrix, masses: Masses<'_>) -> Evaluation {
+    let mut directions = MergedRows::new(matrix.inputs());
+    let sorted = masses.are_equal();
+    matrix.rows().for_each(|row| add_direction(&mut directions, row, sorted));
+    of_directions(&directions.into_matrix(), masses)
+}
+
+fn of_directions(directions: &Matrix, masses: Masses<'_>) -> Evaluation {
+    let rows: Vec<&[f64]> = directions.rows().collect();
+    let pairs = |row: &[f64]| masses.values.iter().copied().zip(row.iter().copied()).collect::<Vec<_>>();
+    let parts: Vec<Evaluation> = rows.par_iter().map(|row| leakage::row(&pairs(row), masses.is_point)).collect();
+    parts.into_iter().fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
+}
+
+fn of_product(product: &Product, masses: Masses<'_>) -> Result<Leakage, Absence> {
+    let mut directions = MergedRows::new(product.inputs());
+    let sorted = masses.are_equal();
+    match product.for_each_row(|row| add_direction(&mut directions, row, sorted)) {
+        Ok(()) => Ok(Leakage::exact(of_directions(&directions.into_matrix(), masses))),
+        Err(Error::TooLarge { .. }) => bracket(product, masses),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn bracket(product: &Product, masses: Masses<'_>) -> Result<Leakage, Absence> {
+    let parts = product.factors().iter().map(|factor| given(factor, masses));
+    let parts: Vec<Evaluation> = parts.map(|part| Ok(part?.evaluation)).collect::<Result<_, Absence>>()?;
+    let most = leakage::user_entropy(&masses.as_prior()).value;
+    let upper = parts.iter().map(|part| part.value + part.error).sum::<f64>().min(most);
+    let lower = parts.iter().map(|part| part.value - part.error).fold(0.0, f64::max);
+    let evaluation = Evaluation::new((lower + upper) / 2.0, (upper - lower) / 2.0, Method::Quadrature);
+    Ok(Leakage { evaluation, bracketed: true })
+}

@@ -1,0 +1,121 @@
+//! The noise on one bit of unary encoding, with the digits that `κ` and `λ` alone have lost.
+
+/// The probabilities of a bit, kept so that nothing is lost at either extreme: `1 − κ` of a truthful bit (`ε = 50`) and the
+/// deviations of the likelihood ratios from 1 of a noisy one (`ε = 1e-6`) have both been rounded away in `κ` and `λ`.
+///
+/// An output `y` of unary encoding has `Q_{y|x} = π(y) · r`, where `π` draws each bit with probability `λ`, and the *likelihood
+/// ratio* `r` is `κ/λ` if `x ∈ y` and `(1−κ)/(1−λ)` if not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BitNoise {
+    /// `κ`, probability that the true bit is set.
+    pub kappa: f64,
+    /// `1 − κ`.
+    pub kappa_complement: f64,
+    /// `λ`, probability that another bit is set.
+    pub lambda: f64,
+    /// `1 − λ`.
+    pub lambda_complement: f64,
+    /// `κ/λ − 1`; infinite at `λ = 0 < κ`.
+    pub member_deviation: f64,
+    /// `(1−κ)/(1−λ) − 1`.
+    pub other_deviation: f64,
+}
+
+impl BitNoise {
+    /// The probabilities `kappa` and `lambda`, between 0 and 1, taken as exact.
+    pub fn new(kappa: f64, lambda: f64) -> Self {
+        let (difference, lambda_complement) = (kappa - lambda, 1.0 - lambda);
+        // Without a difference the ratios are 1, also where they read 0/0.
+        let over = |p: f64| if difference == 0.0 { 0.0 } else { difference / p };
+        BitNoise {
+            kappa,
+            kappa_complement: 1.0 - kappa,
+            lambda,
+            lambda_complement,
+            member_deviation: over(lambda),
+            other_deviation: -over(lambda_complement),
+        }
+    }
+
+    /// Basic RAPPOR: both bits flip equally often, `κ = 1 − λ = e^{ε/2}/(e^{ε/2}+1)`.
+    pub fn rappor(epsilon: f64) -> Self {
+        let half = epsilon / 2.0;
+        let (truth, flip) = (1.0 / (1.0 + (-half).exp()), 1.0 / (half.exp() + 1.0));
+        BitNoise {
+            kappa: truth,
+            kappa_complement: flip,
+            lambda: flip,
+            lambda_complement: truth,
+            member_deviation: half.exp_m1(),
+            other_deviation: (-half).exp_m1(),
+        }
+    }
+
+    /// Optimised unary encoding: `κ = 1/2`, `λ = 1/(e^ε+1)`.
+    pub fn oue(epsilon: f64) -> Self {
+        BitNoise {
+            kappa: 0.5,
+            kappa_complement: 0.5,
+            lambda: 1.0 / (epsilon.exp() + 1.0),
+            lambda_complement: 1.0 / (1.0 + (-epsilon).exp()),
+            member_deviation: epsilon.exp_m1() / 2.0,
+            other_deviation: (-epsilon).exp_m1() / 2.0,
+        }
+    }
+
+    /// Local hash into `g` buckets, whose outputs only tell whether `x ∈ h⁻¹(z)`: `κ = e^ε/(e^ε+g−1)`, `λ = 1/g`.
+    pub fn local_hash(g: usize, epsilon: f64) -> Self {
+        let (g, others, beta) = (g as f64, g as f64 - 1.0, epsilon.exp_m1());
+        BitNoise {
+            kappa: 1.0 / (1.0 + others * (-epsilon).exp()),
+            kappa_complement: others / (beta + g),
+            lambda: 1.0 / g,
+            lambda_complement: others / g,
+            member_deviation: others * beta / (beta + g),
+            other_deviation: if others == 0.0 { 0.0 } else { -beta / (beta + g) },
+        }
+    }
+
+    /// Likelihood ratio `κ/λ` of a set bit; infinite at `λ = 0 < κ`.
+    pub fn member_ratio(&self) -> f64 {
+        if self.member_deviation == 0.0 { 1.0 } else { self.kappa / self.lambda }
+    }
+
+    /// Likelihood ratio `(1−κ)/(1−λ)` of a bit that is not set.
+    pub fn other_ratio(&self) -> f64 {
+        if self.other_deviation == 0.0 { 1.0 } else { self.kappa_complement / self.lambda_complement }
+    }
+
+    /// `LDP = ln[κ(1−λ) / (λ(1−κ))]`, the largest log ratio between two inputs.
+    pub fn level(&self) -> f64 {
+        if self.member_deviation < 1.0 {
+            self.member_deviation.ln_1p() - self.other_deviation.ln_1p()
+        } else {
+            (self.member_ratio() / self.other_ratio()).ln()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_settings_have_their_level() {
+        for epsilon in [1e-6, 1e-3, 1.0, 20.0, 50.0] {
+            for bits in [BitNoise::rappor(epsilon), BitNoise::oue(epsilon), BitNoise::local_hash(3, epsilon)] {
+                assert!((bits.level() / epsilon - 1.0).abs() < 1e-14, "{bits:?}: {}", bits.level());
+                assert!((bits.kappa + bits.kappa_complement - 1.0).abs() < 1e-15);
+                assert!((bits.lambda + bits.lambda_complement - 1.0).abs() < 1e-15);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_probabilities_have_ratio_one() {
+        for p in [0.0, 0.3, 1.0] {
+            let bits = BitNoise::new(p, p);
+            assert_eq!((bits.member_ratio(), bits.other_ratio(), bits.level()), (1.0, 1.0, 0.0));
+        }
+    }
+}
