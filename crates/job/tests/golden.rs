@@ -1,0 +1,100 @@
+//! Every metric against reference values of high precision, read as a user would give them.
+//!
+//! A metric that is new in [`Metric`](sottovoce::Metric) is checked as soon as the reference has its name and it is no longer
+//! in [`PENDING`].
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use sottovoce::metric::{Absence, Settings, Value};
+use sottovoce::{Analysis, Metric, Method};
+use sottovoce_job::{read_prior, read_protocol};
+
+/// Metrics in the reference that have no method yet.
+const PENDING: [Metric; 13] = [
+    Metric::UsersDistribution,
+    Metric::UsersTally,
+    Metric::UsersGroup,
+    Metric::UsersIndividual,
+    Metric::AggregatorDistribution,
+    Metric::AggregatorTally,
+    Metric::AggregatorGroup,
+    Metric::AggregatorIndividual,
+    Metric::AggregatorTotal,
+    Metric::AggregatorPrivate,
+    Metric::DistributionUtility,
+    Metric::TallyUtility,
+    Metric::DigitUtility,
+];
+
+/// Largest deviation allowed to a deterministic value, in nats, whatever error it states.
+const TOLERANCE: f64 = 1e-11;
+
+struct Entry {
+    id: String,
+    metric: Metric,
+    users: Option<u64>,
+    value: f64,
+    error: f64,
+}
+
+/// The entries of the reference, by protocol and prior.
+fn entries() -> BTreeMap<(String, String), Vec<Entry>> {
+    let reference: Json = serde_json::from_str(include_str!("golden/reference.json")).unwrap();
+    let mut cases: BTreeMap<(String, String), Vec<Entry>> = BTreeMap::new();
+    for entry in reference["metrics"].as_array().unwrap() {
+        let number = |key: &str| entry[key].as_str().unwrap().parse().unwrap();
+        let case = (entry["protocol"].to_string(), entry["prior"].to_string());
+        cases.entry(case).or_default().push(Entry {
+            id: entry["id"].as_str().unwrap().to_owned(),
+            metric: entry["metric"].as_str().unwrap().parse().unwrap(),
+            users: entry["n"].as_u64(),
+            value: number("value"),
+            error: number("abs_err"),
+        });
+    }
+    cases
+}
+
+/// What is wrong with an answer, or nothing.
+fn mistake(found: &Result<Value, Absence>, expected: &Entry) -> Option<String> {
+    let (value, error, method) = match found {
+        Ok(Value::Number(number)) => (number.value, number.error, number.method),
+        Ok(Value::Count(count, method)) => (*count as f64, 0.0, *method),
+        Ok(Value::Truth(truth, method)) => (f64::from(u8::from(*truth)), 0.0, *method),
+        Err(absence) => return Some(format!("absent: {absence}")),
+    };
+    if value == expected.value {
+        return None;
+    }
+    let off = (value - expected.value).abs();
+    // The reference rounds protocols to doubles in its own way: a few units in the last place of the value.
+    let rounding = 4.0 * f64::EPSILON * (1.0 + value.abs());
+    let allowed = match method {
+        Method::MonteCarlo => 4.0 * error,
+        _ => (error + rounding).min(TOLERANCE),
+    } + expected.error;
+    (off > allowed || off.is_nan())
+        .then(|| format!("{value} is off by {off:.1e}, allowed {allowed:.1e} ({method}, error {error:.1e})"))
+}
+
+#[test]
+fn every_reference_value_is_met() {
+    let (mut checked, mut mistakes) = (BTreeMap::<Metric, usize>::new(), Vec::new());
+    for ((protocol_json, prior_json), expected) in entries() {
+        let prior = read_prior(&prior_json).unwrap();
+        let protocol = read_protocol(&protocol_json).unwrap().check(&prior.spec).unwrap().protocol;
+        let prior = prior.check(protocol.inputs()).unwrap();
+        let analysis = Analysis::with_settings(&protocol, &prior, Settings::default()).unwrap();
+        for entry in expected.iter().filter(|entry| !PENDING.contains(&entry.metric)) {
+            *checked.entry(entry.metric).or_default() += 1;
+            let answer = analysis.answer(entry.metric, entry.users);
+            if let Some(mistake) = mistake(&answer.value, entry) {
+                mistakes.push(format!("{} {} {protocol_json} {prior_json}: {mistake}", entry.id, entry.metric));
+            }
+        }
+    }
+    println!("checked {checked:?}");
+    assert!(checked.values().sum::<usize>() > 500, "{checked:?}");
+    assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
+}
