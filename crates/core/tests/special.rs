@@ -1,4 +1,6 @@
 //! The special functions against 60-digit values.
+// A table may hold ln 2.
+#![allow(clippy::approx_constant)]
 
 use sottovoce::special::*;
 
@@ -60,4 +62,10 @@ fn ln_beta_of_groups_telescopes() {
         assert!((ln_beta_groups(&[(alpha, 5)]) / pairs - 1.0).abs() < 3e-14, "alpha {alpha}");
         assert!((ln_beta_groups(&[(alpha, 2), (alpha, 3)]) / pairs - 1.0).abs() < 3e-14, "alpha {alpha}");
     }
+}
+
+#[test]
+fn binomial_probability_keeps_relative_accuracy() {
+    let row = |&(n, q, x, value)| ([n, q, x], binomial_probability(n, q, x), value);
+    assert!(worst(BINOMIAL.iter().map(row), f64::MIN_POSITIVE) < 2e-14);
 }

@@ -185,8 +185,7 @@ def num(x):
     if isinstance(x, arb):
         assert x.rel_accuracy_bits() > 66, x
         x = mpf(x.str(30, radius=False))
-    text = mp.nstr(x, 19, strip_zeros=True)
-    return text if any(c in text for c in ".e") else text + ".0"
+    return repr(float(x))
 
 
 def dbl(x):
@@ -196,7 +195,7 @@ def dbl(x):
 
 def write(name, declarations):
     with open(os.path.join(HERE, name), "w") as out:
-        out.write("// Written by tests/tables.py: inputs are doubles, values are rounded from 60 digits.\n")
+        out.write("// Written by tests/tables.py: inputs are doubles, values are the doubles nearest to 60 digits.\n")
         for constant, kind, rows in declarations:
             out.write(f"\nconst {constant}: &[{kind}] = &[\n")
             out.writelines(f"    {r},\n" for r in rows)
@@ -215,8 +214,12 @@ def special():
           for z in [s * y for y in [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.3, 0.9] for s in (1, -1)] + [1.0, 30.0, 1e3]
           if a * abs(mp.log1p(z)) <= 10]
     phi = lambda d: (1 + d) * mp.log1p(d) - d
+    bits = [(n, q, x) for n in [1, 7, 60, 1000, 10**4] for q in [0.25, 0.01, 0.9]
+            for x in sorted({round(n * q + d * mp.sqrt(n * q * (1 - q))) for d in [-9, -3, 0, 1, 8]}) if 0 <= x <= n]
+    binomial = lambda n, q, x: mp.binomial(n, x) * mpf(q) ** x * (1 - mpf(q)) ** (n - x)
     mp.dps = 90
     write("special.rs", [
+        ("BINOMIAL", "(f64, f64, f64, f64)", [f"({dbl(n)}, {q}, {dbl(x)}, {num(binomial(n, q, x))})" for n, q, x in bits]),
         ("LN_GAMMA", "(f64, f64)", one(mp.loggamma, xs)),
         ("DIGAMMA", "(f64, f64)", one(mp.digamma, xs)),
         ("TRIGAMMA", "(f64, f64)", one(lambda x: mp.psi(1, x), xs)),
