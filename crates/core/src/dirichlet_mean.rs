@@ -38,12 +38,13 @@ struct Group {
 /// A linear form `L = Σ_x c_x P_x` of a Dirichlet vector, with coefficients `c_x ≥ 0`, not all zero.
 ///
 /// # Method and cost
-/// Trapezoid in `ln t` ([`crate::trapezoid`]): `4 (60 + ln α0 + ln(c_max/c_min))` nodes, each one logarithm for every
-/// distinct coefficient, no allocation.
+/// Trapezoid in `ln t` ([`crate::trapezoid`]): about `4 (50 + ln α0 + ln(c_max/c_min))` nodes, twice that where the step is
+/// halved again, each one logarithm for every distinct coefficient, no allocation.
 ///
 /// # Accuracy
-/// Relative error below `2e-14` for every mean of this type, for `α0` from `1e-3` to `1e7`, ratios of coefficients
-/// from `1 + 1e-9` to `e^50`, and zero coefficients; the stated bound held in all cases of `tests/dirichlet_mean.rs`.
+/// Largest relative error measured: `1.5e-15`, over the 144 forms of `tests/tables/dirichlet_mean.rs`: `α0` from `1e-3` to `1e7`,
+/// ratios of coefficients from `1 + 1e-9` to `e^50`, zero coefficients, weights down to `1e-6`. The stated bound, about `1e-14` of the
+/// value, held in all of them.
 ///
 /// # Example
 /// ```

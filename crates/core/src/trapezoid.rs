@@ -63,9 +63,9 @@ impl std::ops::Add for Bounded {
 
 /// First step. It is halved at least once, so that the last halving measures the error.
 const FIRST_STEP: f64 = 0.5;
-/// Relative discretisation error at which halving stops.
-const TOLERANCE: f64 = 1e-16;
-/// Halvings at most. One is enough in every case tested.
+/// Relative discretisation error at which halving stops, ten times below the rounding that is stated anyway.
+const TOLERANCE: f64 = 1e-15;
+/// Halvings at most. Seven integrals in eight of our tests need one, none more than two.
 const MOST_HALVINGS: u32 = 4;
 /// A tail ends where the terms fall below this share of the sum.
 const NEGLIGIBLE: f64 = 1e-19;
@@ -91,7 +91,7 @@ fn compressed(w: f64, left: f64, integrand: &mut impl FnMut(f64) -> Term) -> Ter
 /// # Method and cost
 /// All nodes between `left` and `right`, then outwards until terms are negligible; then the step is halved, reusing
 /// the nodes, until the change `d` of the sum says that the error, `d²` up to a factor for geometric convergence, is
-/// below `1e-16`. About `4 (right − left + 50)` evaluations.
+/// below `1e-15`. About `4 (right − left + 50)` evaluations.
 pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) -> Bounded {
     let mut integrand = |w| compressed(w, left, &mut integrand);
     let mut step = FIRST_STEP;

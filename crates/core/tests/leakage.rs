@@ -97,7 +97,7 @@ fn unary_encoding_states_its_error_at_random_extremes() {
         let found = unary_encoding(&UnaryEncoding::new(kappa, lambda), &prior);
         worst.see((kappa, lambda, groups), found, expected);
     }
-    assert!(worst.0 < 2e-13);
+    assert!(worst.0 < 1e-12);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn subsets_of_all_but_one_are_a_sum_over_the_one() {
     let alphas: Vec<f64> = (0..200).map(|x| 0.25 + 0.01 * f64::from(x)).collect();
     let total: f64 = alphas.iter().sum();
     let mut worst = 0.0f64;
-    for epsilon in [1e-6, 0.1, 1.0, 5.0, 20.0] {
+    for epsilon in [1e-6, 0.1, 1.0, 5.0, 20.0f64] {
         // The one left out has the likelihood e^{−ε} of the others.
         let (rest, normaliser) = ((-epsilon).exp_m1(), 199.0 + (-epsilon).exp());
         let expected = alphas.iter().map(|&alpha| {

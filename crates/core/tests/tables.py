@@ -217,8 +217,12 @@ def special():
     bits = [(n, q, x) for n in [1, 7, 60, 1000, 10**4] for q in [0.25, 0.01, 0.9]
             for x in sorted({round(n * q + d * mp.sqrt(n * q * (1 - q))) for d in [-9, -3, 0, 1, 8]}) if 0 <= x <= n]
     binomial = lambda n, q, x: mp.binomial(n, x) * mpf(q) ** x * (1 - mpf(q)) ** (n - x)
+    ln_beta = lambda g: sum(n * mp.loggamma(mpf(a)) for a, n in g) - mp.loggamma(sum(n * mpf(a) for a, n in g))
+    lists = [[(a, n)] for a in [1e-3, 0.5, 1.0, 9.5, 10.0, 300.0, 1e6] for n in [1, 2, 3, 100, 10**6]]
+    lists += [[(0.5, 3), (20.0, 2)], [(10.0, 1), (1e6, 2)], [(0.01, 1000), (1e4, 1)], [(1e-8, 1), (1e8, 1)]]
     mp.dps = 90
     write("special.rs", [
+        ("LN_BETA_GROUPS", "(&[(f64, usize)], f64)", [f"({groups_text(g)}, {num(ln_beta(g))})" for g in lists]),
         ("BINOMIAL", "(f64, f64, f64, f64)", [f"({dbl(n)}, {q}, {dbl(x)}, {num(binomial(n, q, x))})" for n, q, x in bits]),
         ("LN_GAMMA", "(f64, f64)", one(mp.loggamma, xs)),
         ("DIGAMMA", "(f64, f64)", one(mp.digamma, xs)),

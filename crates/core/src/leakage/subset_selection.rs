@@ -23,8 +23,9 @@ use crate::trapezoid::{Term, trapezoid};
 /// product apart: the remainder is never a difference.
 ///
 /// # Accuracy
-/// Relative error below `1e-13` (symmetric prior: `2e-14`) for `ε` from `1e-6` to `50`; with `k` near `a` the general
-/// method loses the factor `a/(a−k)` when `ε` is large, which the stated error contains.
+/// Largest relative error measured: `1.2e-14`, for `ε` from `1e-6` to `60` and alphas from `1e-3` to `1e6` in one prior, `a` up to 12
+/// (`tests/tables/leakage.rs`). With `k` near `a` the general method loses the factor `a/(a−k)` unless `ε` is small: `1.5e-13`
+/// at `k = 199`, `a = 200`. The stated error held in every case. Symmetric priors have the accuracy of [`LinearForm`].
 ///
 /// # Example
 /// ```

@@ -98,7 +98,9 @@ impl UnaryEncoding {
 /// Ratios near one are treated by second-order differences.
 ///
 /// # Accuracy
-/// Relative error below `1e-13` for `ε` from `1e-6` to `50`, alpha from `0.01` to `1e4`, `a` from 2 to `10^4`.
+/// Largest relative error measured: `1.5e-15`, for RAPPOR, OUE and local hashing at `ε` from `1e-6` to `50`, alpha from `0.01` to
+/// `1e4`, `a` from 2 to `10^4`. At random extremes (λ within `1e-6` of 0 or 1, alphas from `1e-3` to `1e6` in one prior) `1.7e-13`,
+/// where a rare bit has the small ratio; the stated error held in every case (`tests/tables/leakage.rs`).
 ///
 /// # Example
 /// ```
