@@ -249,6 +249,21 @@ def form_row(pairs):
     return f"(&[{inner}], {num(mean_ln(exact) - log(m))}, {num(excess)}, {num(gap)})"
 
 
+def random_forms():
+    """Zero coefficients of nearly all or nearly no weight, rare coefficients apart from the others: each has broken a bound."""
+    random.seed(31337)
+    rows = []
+    for _ in range(160):
+        scale = spread_over(1e-3, 1e7)
+        kinds = lambda: random.choice([0.0, -1.0, -1.0, spread_over(1e-9, 1e-3), -spread_over(1e-9, 0.99),
+                                       spread_over(1e-3, 1e3), spread_over(1, 1e22)])
+        deviations = [kinds() for _ in range(random.randint(2, 5))]
+        if max(deviations) > -1 and len(set(deviations)) > 1:
+            rows.append(form_row([(scale * spread_over(1e-9, 1), d) for d in deviations]))
+    rows.append(form_row([(7.9025e-6, 1.88e-7), (0.018, 0.0), (8.938e-10, -1.01e-5)]))
+    return rows
+
+
 def dirichlet_mean():
     rows = []
     for scale in [1e-3, 0.01, 0.5, 3, 100, 1e4, 1e6, 1e7]:
@@ -262,6 +277,7 @@ def dirichlet_mean():
         rows.append(form_row([(0.01, 1e6), (scale, 0.0), (0.01, -1.0)]))
         rows.append(form_row([(scale * w, d) for w, d in [(0.1, 0.0), (0.2, 3e5), (0.3, 1.0), (0.2, 1e11), (0.2, 1e22)]]))
         print("dirichlet_mean", scale, flush=True)
+    rows += random_forms()
     write("dirichlet_mean.rs", [("FORMS", "(&[(f64, f64)], f64, f64, f64)", rows)])
 
 
