@@ -6,6 +6,11 @@
 //! because `|1 + r t| ≥ 1` wherever `Re t ≥ 0`, whatever α is. The trapezoidal rule of step `h` then has the error
 //! `O(e^{−π²/h})` (Trefethen and Weideman, "The exponentially convergent trapezoidal rule", SIAM Review 2014,
 //! theorem 5.1): `3e-9` for `h = ½`, `7e-18` for `h = ¼`, also for `α = 10^7`.
+//!
+//! # The left tail
+//! Near `t = 0` the integrand is analytic in `t` itself, so the left tail may be compressed: `u = w − e^{l−w}` makes `t`
+//! vanish doubly exponentially left of `w = l`, and leaves the rest of the line alone. With `l` three units left of where the integrand
+//! begins, the strip stays as it is and some 150 nodes become thirty.
 
 /// The integrand at one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,9 +63,9 @@ impl std::ops::Add for Bounded {
 
 /// First step. It is halved at least once, so that the last halving measures the error.
 const FIRST_STEP: f64 = 0.5;
-/// Relative discretisation error at which halving stops.
-const TOLERANCE: f64 = 1e-16;
-/// Halvings at most. One is enough in every case tested.
+/// Relative discretisation error at which halving stops, ten times below the rounding that is stated anyway.
+const TOLERANCE: f64 = 1e-15;
+/// Halvings at most. Seven integrals in eight of our tests need one, none more than two.
 const MOST_HALVINGS: u32 = 4;
 /// A tail ends where the terms fall below this share of the sum.
 const NEGLIGIBLE: f64 = 1e-19;
@@ -70,13 +75,25 @@ const ROUNDING: f64 = 48.0;
 /// A tail is at most so many nodes: the slowest decay is `e^{−u}`, from `1` to `NEGLIGIBLE` in 44 units of `u`.
 const LONGEST_TAIL: u32 = 2000;
 
-/// `∫ f(u) du` over the line, for an `f` that decays at least as `e^{−|u|}` left of `left` and right of `right`.
+/// How far left of the integrand the compression of its left tail begins.
+const LEAN: f64 = 3.0;
+
+/// `f(u(w)) du/dw` with the left tail compressed.
+fn compressed(w: f64, left: f64, integrand: &mut impl FnMut(f64) -> Term) -> Term {
+    let lean = (left - LEAN - w).exp();
+    let term = integrand(w - lean);
+    Term { value: term.value * (1.0 + lean), magnitude: term.magnitude * (1.0 + lean) }
+}
+
+/// `∫ f(u) du` over the line, for an `f` that is a power series in `t = e^u` without constant term for `u < left`, and decays at
+/// least as `e^{−u}` right of `right`.
 ///
 /// # Method and cost
 /// All nodes between `left` and `right`, then outwards until terms are negligible; then the step is halved, reusing
 /// the nodes, until the change `d` of the sum says that the error, `d²` up to a factor for geometric convergence, is
-/// below `1e-16`. About `4 (right − left + 60)` evaluations.
+/// below `1e-15`. About `4 (right − left + 50)` evaluations.
 pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) -> Bounded {
+    let mut integrand = |w| compressed(w, left, &mut integrand);
     let mut step = FIRST_STEP;
     let mut sum = Term::default();
     let core = ((right - left) / step).ceil().max(1.0) as i64;

@@ -1,4 +1,6 @@
 //! Means of linear forms of a Dirichlet vector against 60-digit values, over the whole range of extremes.
+// The tables are lists of tuples, read once.
+#![allow(clippy::type_complexity)]
 
 use sottovoce::dirichlet_mean::LinearForm;
 use sottovoce::trapezoid::Bounded;

@@ -185,8 +185,7 @@ def num(x):
     if isinstance(x, arb):
         assert x.rel_accuracy_bits() > 66, x
         x = mpf(x.str(30, radius=False))
-    text = mp.nstr(x, 19, strip_zeros=True)
-    return text if any(c in text for c in ".e") else text + ".0"
+    return repr(float(x))
 
 
 def dbl(x):
@@ -196,7 +195,7 @@ def dbl(x):
 
 def write(name, declarations):
     with open(os.path.join(HERE, name), "w") as out:
-        out.write("// Written by tests/tables.py: inputs are doubles, values are rounded from 60 digits.\n")
+        out.write("// Written by tests/tables.py: inputs are doubles, values are the doubles nearest to 60 digits.\n")
         for constant, kind, rows in declarations:
             out.write(f"\nconst {constant}: &[{kind}] = &[\n")
             out.writelines(f"    {r},\n" for r in rows)
@@ -215,8 +214,16 @@ def special():
           for z in [s * y for y in [1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.3, 0.9] for s in (1, -1)] + [1.0, 30.0, 1e3]
           if a * abs(mp.log1p(z)) <= 10]
     phi = lambda d: (1 + d) * mp.log1p(d) - d
+    bits = [(n, q, x) for n in [1, 7, 60, 1000, 10**4] for q in [0.25, 0.01, 0.9]
+            for x in sorted({round(n * q + d * mp.sqrt(n * q * (1 - q))) for d in [-9, -3, 0, 1, 8]}) if 0 <= x <= n]
+    binomial = lambda n, q, x: mp.binomial(n, x) * mpf(q) ** x * (1 - mpf(q)) ** (n - x)
+    ln_beta = lambda g: sum(n * mp.loggamma(mpf(a)) for a, n in g) - mp.loggamma(sum(n * mpf(a) for a, n in g))
+    lists = [[(a, n)] for a in [1e-3, 0.5, 1.0, 9.5, 10.0, 300.0, 1e6] for n in [1, 2, 3, 100, 10**6]]
+    lists += [[(0.5, 3), (20.0, 2)], [(10.0, 1), (1e6, 2)], [(0.01, 1000), (1e4, 1)], [(1e-8, 1), (1e8, 1)]]
     mp.dps = 90
     write("special.rs", [
+        ("LN_BETA_GROUPS", "(&[(f64, usize)], f64)", [f"({groups_text(g)}, {num(ln_beta(g))})" for g in lists]),
+        ("BINOMIAL", "(f64, f64, f64, f64)", [f"({dbl(n)}, {q}, {dbl(x)}, {num(binomial(n, q, x))})" for n, q, x in bits]),
         ("LN_GAMMA", "(f64, f64)", one(mp.loggamma, xs)),
         ("DIGAMMA", "(f64, f64)", one(mp.digamma, xs)),
         ("TRIGAMMA", "(f64, f64)", one(lambda x: mp.psi(1, x), xs)),
@@ -242,6 +249,21 @@ def form_row(pairs):
     return f"(&[{inner}], {num(mean_ln(exact) - log(m))}, {num(excess)}, {num(gap)})"
 
 
+def random_forms():
+    """Zero coefficients of nearly all or nearly no weight, rare coefficients apart from the others: each has broken a bound."""
+    random.seed(31337)
+    rows = []
+    for _ in range(160):
+        scale = spread_over(1e-3, 1e7)
+        kinds = lambda: random.choice([0.0, -1.0, -1.0, spread_over(1e-9, 1e-3), -spread_over(1e-9, 0.99),
+                                       spread_over(1e-3, 1e3), spread_over(1, 1e22)])
+        deviations = [kinds() for _ in range(random.randint(2, 5))]
+        if max(deviations) > -1 and len(set(deviations)) > 1:
+            rows.append(form_row([(scale * spread_over(1e-9, 1), d) for d in deviations]))
+    rows.append(form_row([(7.9025e-6, 1.88e-7), (0.018, 0.0), (8.938e-10, -1.01e-5)]))
+    return rows
+
+
 def dirichlet_mean():
     rows = []
     for scale in [1e-3, 0.01, 0.5, 3, 100, 1e4, 1e6, 1e7]:
@@ -255,6 +277,7 @@ def dirichlet_mean():
         rows.append(form_row([(0.01, 1e6), (scale, 0.0), (0.01, -1.0)]))
         rows.append(form_row([(scale * w, d) for w, d in [(0.1, 0.0), (0.2, 3e5), (0.3, 1.0), (0.2, 1e11), (0.2, 1e22)]]))
         print("dirichlet_mean", scale, flush=True)
+    rows += random_forms()
     write("dirichlet_mean.rs", [("FORMS", "(&[(f64, f64)], f64, f64, f64)", rows)])
 
 

@@ -12,7 +12,7 @@
 //! becomes `e^{−r p t}` and the exponent `−1` disappears.
 
 use super::prior::UserPrior;
-use crate::special::ln1p_excess;
+use crate::special::{ln1p_excess, power_excess_of_ln};
 
 /// A likelihood ratio `r` and `r − 1`, each with its own digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,8 +56,39 @@ impl Relative {
 
     /// `h − 1`, where `h = r (1+z)^{−1−α}`.
     pub fn biased(&self, exponent: f64) -> f64 {
-        let ln_power = -exponent * self.ln_one_plus;
-        self.excess * ln_power.exp() + ln_power.exp_m1()
+        let power = (-exponent * self.ln_one_plus).exp_m1();
+        self.excess + power + self.excess * power
+    }
+
+    /// `(1+z)^{−α} − 1 + αz`.
+    pub fn power_excess(&self, alpha: f64) -> f64 {
+        power_excess_of_ln(self.ln_one_plus, self.ln_excess, alpha)
+    }
+}
+
+/// The two likelihood ratios at one node of the second-order form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    pub inside: Relative,
+    pub outside: Relative,
+    /// Probability of the first.
+    pub share: f64,
+}
+
+impl Pair {
+    /// Mean of the two power excesses.
+    pub fn power_excess(&self, alpha: f64) -> f64 {
+        self.share * self.inside.power_excess(alpha) + (1.0 - self.share) * self.outside.power_excess(alpha)
+    }
+
+    /// `E[h]`, `s E[(r−1)(h−1)]` and `E[h ((1+z)^{−b} − 1 + bz)]`, for an input of exponent `1 + α` and all others of sum `b`.
+    pub fn moments(&self, exponent: f64, others: f64, scale: f64) -> (f64, f64, f64) {
+        let (inside, outside) = (self.inside.biased(exponent), self.outside.biased(exponent));
+        let (p, q) = (self.share, 1.0 - self.share);
+        let slope = scale * (p * self.inside.excess * inside + q * self.outside.excess * outside);
+        let bend = p * (1.0 + inside) * self.inside.power_excess(others)
+            + q * (1.0 + outside) * self.outside.power_excess(others);
+        (1.0 + p * inside + q * outside, slope, bend)
     }
 }
 
@@ -90,6 +121,13 @@ pub(super) struct DirectNode {
     pub ln_other: f64,
     /// `Δ = ln((1 + D t)/(1 + C t))`.
     pub delta: f64,
+}
+
+impl DirectNode {
+    /// Whether nothing of the integrand is left.
+    pub fn is_over(&self) -> bool {
+        self.ln_base.max(self.ln_other) < -300.0
+    }
 }
 
 pub(super) fn direct_node(u: f64, reference: Ratio, other: Ratio, prior: &UserPrior) -> DirectNode {

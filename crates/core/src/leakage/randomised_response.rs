@@ -18,7 +18,8 @@ use crate::trapezoid::Bounded;
 /// One two-group integral ([`LinearForm::jensen_gap`]) for each distinct alpha: `O(1)` for a symmetric prior of any size.
 ///
 /// # Accuracy
-/// Relative error below `2e-14` for `ε` from `1e-6` to `50`, alpha from `0.01` to `1e4`, `a` from 2 to `10^6`.
+/// Largest relative error measured: `1.6e-15`, for `ε` from `1e-6` to `50`, alpha from `0.01` to `1e4`, `a` from 2 to `10^6`,
+/// and mixed alphas from `1e-3` to `1e6` (`tests/tables/leakage.rs`).
 ///
 /// # Example
 /// ```

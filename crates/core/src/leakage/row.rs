@@ -17,8 +17,7 @@ use crate::trapezoid::Bounded;
 /// [`LinearForm::jensen_gap`]: one integral, `O(distinct likelihoods)` a node. For a point prior the finite sum `θ Σ p_x φ(v_x)`.
 ///
 /// # Accuracy
-/// Relative error below `2e-14`, also for `α0 = 10^{−3}` and likelihoods that differ by one part in `10^9`. Deviations are
-/// taken from the smallest positive likelihood, so what was lost in rounding the likelihoods is the larger error;
+/// That of [`LinearForm`], also for `α0 = 10^{−3}` and likelihoods that differ by one part in `10^9`. Deviations are taken from the likelihood of most prior mass, so what was lost in rounding the likelihoods is the larger error;
 /// [`row_of_deviations`] avoids it.
 ///
 /// # Example

@@ -1,11 +1,11 @@
 //! Subset selection: report a `k`-subset of the inputs, with weight `e^ε` if it contains the user's value, else one.
 
-use super::mixture::{self, CloseNode, DirectNode, Ratio, Relative};
+use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
 use super::{UserPrior, prior::Group};
 use crate::dirichlet_mean::LinearForm;
 use crate::evaluation::Evaluation;
-use crate::special::{binomial_probability, exp_m1_excess, ln_beta, power_excess_of_ln};
+use crate::special::{binomial_probability, exp_m1_excess, ln_beta};
 use crate::trapezoid::{Term, trapezoid};
 
 /// Leakage of subset selection with subsets of `size` inputs.
@@ -23,8 +23,9 @@ use crate::trapezoid::{Term, trapezoid};
 /// product apart: the remainder is never a difference.
 ///
 /// # Accuracy
-/// Relative error below `1e-13` (symmetric prior: `2e-14`) for `ε` from `1e-6` to `50`; with `k` near `a` the general
-/// method loses the factor `a/(a−k)` when `ε` is large, which the stated error contains.
+/// Largest relative error measured: `1.2e-14`, for `ε` from `1e-6` to `60` and alphas from `1e-3` to `1e6` in one prior, `a` up to 12
+/// (`tests/tables/leakage.rs`). With `k` near `a` the general method loses the factor `a/(a−k)` unless `ε` is small: `1.5e-13`
+/// at `k = 199`, `a = 200`. The stated error held in every case. Symmetric priors have the accuracy of [`LinearForm`].
 ///
 /// # Example
 /// ```
@@ -151,14 +152,12 @@ impl<'a> Subsets<'a> {
         let Some(CloseNode { scale, base }) = mixture::close_node(u, prior) else { return Term::default() };
         let inside = Relative::new(self.inside, scale, prior.is_point);
         let outside = Relative::new(self.outside, scale, prior.is_point);
-        let share = self.share;
-        let mean = |f: &dyn Fn(Relative) -> f64| share * f(inside) + (1.0 - share) * f(outside);
+        let pair = Pair { inside, outside, share: self.share };
         let mut term = Term::default();
         for x in &prior.groups {
-            let biased = |r: Relative| r.biased(prior.bias() + x.mass);
-            let slope = x.others * scale * self.a / (self.a - 1.0) * mean(&|r| r.excess * biased(r));
-            let bend =
-                mean(&|r| (1.0 + biased(r)) * power_excess_of_ln(r.ln_one_plus, r.ln_excess, x.others));
+            let (_, slope, bend) = pair.moments(prior.bias() + x.mass, x.others, scale);
+            // Drawn without replacement, the others lean the other way: Σ_x (r_x − 1) = 0 in every subset.
+            let slope = x.others * slope * self.a / (self.a - 1.0);
             term.value += x.count * x.weight * (slope - bend);
             term.magnitude += x.count * x.weight * (slope.abs() + bend);
         }
@@ -176,7 +175,11 @@ impl<'a> Subsets<'a> {
     /// Ratios apart, relative to the inputs outside the subset.
     fn direct_term(&mut self, u: f64) -> Term {
         let prior = self.prior;
-        let DirectNode { ln_base, delta, .. } = mixture::direct_node(u, self.outside, self.inside, prior);
+        let node = mixture::direct_node(u, self.outside, self.inside, prior);
+        if node.is_over() {
+            return Term::default();
+        }
+        let DirectNode { ln_base, delta, .. } = node;
         let (inside, outside) = (self.inside.value, self.outside.value);
         let bias = |x: &Group| inside * (-(prior.bias() + x.mass) * delta).exp();
         let lost = |x: &Group| x.count * x.weight * bias(x) * (-x.others * delta).exp_m1();
