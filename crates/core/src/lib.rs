@@ -1,6 +1,7 @@
 //! Numbers of sottovoce.
 
 pub mod evaluation;
+pub mod fisher;
 pub mod special;
 
 pub use evaluation::{Evaluation, Method};
