@@ -1,6 +1,7 @@
 //! Numbers of sottovoce.
 
 pub mod evaluation;
+pub mod expectation;
 pub mod fisher;
 pub mod special;
 

@@ -54,6 +54,11 @@ pub trait FisherInformation: Sync {
     /// `ln det(Qᵀ D_p Q)`; `−∞` if the protocol is not faithful.
     fn ln_det(&self, point: &Point) -> f64;
 
+    /// A bound on the error of `ln_det` at any point, rounding aside.
+    fn ln_det_error(&self) -> f64 {
+        0.0
+    }
+
     /// The scale `c` of `p_x` on which `ln det` bends, as in `ln(1 + c p_x)`: `e^ε − 1` for an `ε`-LDP protocol.
     ///
     /// It only steers the search for a variance reduction; no value depends on it beyond its stated error.

@@ -287,6 +287,10 @@ impl FisherInformation for SubsetSelection {
         (self.inputs as f64 - 1.0) * (2.0 * self.beta().ln() - (self.beta() * share).ln_1p()) + ln_rest
     }
 
+    fn ln_det_error(&self) -> f64 {
+        (self.inputs as f64 - 1.0) * (self.sum.error() + self.tolerance * 1e-2)
+    }
+
     fn contrast(&self) -> f64 {
         self.beta().min(1e6)
     }

@@ -35,6 +35,8 @@ use super::{Erasure, ExponentialSum, FisherInformation, Identity, Point};
 pub struct UnaryEncoding {
     inputs: usize,
     kappa: f64,
+    /// `1 − κ`, which at large `ε` has digits that `κ` has lost.
+    miss: f64,
     lambda: f64,
     /// `A/B − 1 = (κ−λ)/(λ(1−κ))`, which is `e^ε − 1`.
     beta: f64,
@@ -76,23 +78,24 @@ impl UnaryEncoding {
         )
     }
 
-    fn with_beta(inputs: usize, kappa: f64, lambda: f64, beta: f64, tolerance: f64) -> Self {
+    fn with_beta(inputs: usize, (kappa, miss): (f64, f64), lambda: f64, beta: f64, tolerance: f64) -> Self {
         let form = if beta == 0.0 || kappa == lambda {
             Form::Constant
         } else if lambda == 0.0 {
             Form::Erasure
-        } else if kappa == 1.0 {
+        } else if miss == 0.0 {
             Form::Certain
         } else {
             Form::Regular(ExponentialSum::reciprocal(beta.ln_1p(), tolerance))
         };
-        UnaryEncoding { inputs, kappa, lambda, beta, tolerance, form }
+        UnaryEncoding { inputs, kappa, miss, lambda, beta, tolerance, form }
     }
 
     /// Local hashing over all functions from `inputs` values to `range` values, with budget `epsilon`.
     pub fn local_hashing(inputs: usize, range: f64, epsilon: f64, tolerance: f64) -> Self {
-        // κ = e^ε/(e^ε+g−1), written so that e^ε cannot overflow.
-        let kappa = 1.0 / (1.0 + (range - 1.0) * (-epsilon).exp());
+        // 1 − κ = (g−1)/(e^ε+g−1), written so that e^ε cannot overflow.
+        let odds = (range - 1.0) * (-epsilon).exp();
+        let kappa = (1.0 / (1.0 + odds), odds / (1.0 + odds));
         UnaryEncoding::with_beta(inputs, kappa, 1.0 / range, epsilon.exp_m1(), tolerance)
     }
 
@@ -100,12 +103,12 @@ impl UnaryEncoding {
     pub fn rappor(inputs: usize, epsilon: f64, tolerance: f64) -> Self {
         let lambda = 1.0 / (1.0 + (0.5 * epsilon).exp());
         let kappa = 1.0 / (1.0 + (-0.5 * epsilon).exp());
-        UnaryEncoding::with_beta(inputs, kappa, lambda, epsilon.exp_m1(), tolerance)
+        UnaryEncoding::with_beta(inputs, (kappa, lambda), lambda, epsilon.exp_m1(), tolerance)
     }
 
     /// Optimised unary encoding with budget `epsilon`: `κ = ½`, `λ = 1/(1+e^ε)`.
     pub fn optimised(inputs: usize, epsilon: f64, tolerance: f64) -> Self {
-        UnaryEncoding::with_beta(inputs, 0.5, 1.0 / (1.0 + epsilon.exp()), epsilon.exp_m1(), tolerance)
+        UnaryEncoding::with_beta(inputs, (0.5, 0.5), 1.0 / (1.0 + epsilon.exp()), epsilon.exp_m1(), tolerance)
     }
 
     fn ln_det_regular(&self, sum: &ExponentialSum, point: &Point) -> f64 {
@@ -113,7 +116,7 @@ impl UnaryEncoding {
             let scale = rate * self.beta;
             self.term(ln_weight - rate, point.p().iter().map(|p_x| scale * p_x))
         });
-        let ln_unit = 2.0 * self.beta.ln() + (-self.kappa).ln_1p() - (-self.lambda).ln_1p();
+        let ln_unit = 2.0 * self.beta.ln() + self.miss.ln() - (-self.lambda).ln_1p();
         (self.inputs as f64 - 1.0) * ln_unit + self.ln_det_of_terms(terms.collect())
     }
 
@@ -204,6 +207,14 @@ impl FisherInformation for UnaryEncoding {
             Form::Erasure => Erasure { inputs: self.inputs, kept: self.kappa }.ln_det(point),
             Form::Certain => self.ln_det_certain(point),
             Form::Regular(sum) => self.ln_det_regular(sum, point),
+        }
+    }
+
+    fn ln_det_error(&self) -> f64 {
+        match &self.form {
+            Form::Constant | Form::Erasure => 0.0,
+            Form::Certain => (self.inputs as f64 - 1.0) * self.tolerance,
+            Form::Regular(sum) => (self.inputs as f64 - 1.0) * (sum.error() + self.tolerance * 1e-2),
         }
     }
 
