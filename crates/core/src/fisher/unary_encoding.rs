@@ -69,13 +69,8 @@ impl UnaryEncoding {
         if kappa < lambda {
             return UnaryEncoding::new(inputs, 1.0 - kappa, 1.0 - lambda, tolerance);
         }
-        UnaryEncoding::with_beta(
-            inputs,
-            kappa,
-            lambda,
-            (kappa - lambda) / (lambda * (1.0 - kappa)),
-            tolerance,
-        )
+        let beta = (kappa - lambda) / (lambda * (1.0 - kappa));
+        UnaryEncoding::with_beta(inputs, (kappa, 1.0 - kappa), lambda, beta, tolerance)
     }
 
     fn with_beta(inputs: usize, (kappa, miss): (f64, f64), lambda: f64, beta: f64, tolerance: f64) -> Self {
