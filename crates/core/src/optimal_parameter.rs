@@ -16,7 +16,7 @@ use crate::fisher::{FisherInformation, Point, SubsetSelection, UnaryEncoding};
 /// `prior` is a mixture of Dirichlet distributions: weights and parameters.
 ///
 /// # Method and cost
-/// A climb from `e^ε + 1` (best for a single rare value) with shrinking ratios, some ten to twenty utilities on 8 to 512 common points. The range stops at
+/// A climb from `e^ε + 1` (best for a rare value), or `√(a e^ε)` if that is less, with shrinking ratios, some ten to twenty utilities on 8 to 512 common points. The range stops at
 /// `10^15`: beyond, at `ε > 34`, the utility no longer changes in a double.
 ///
 /// # Example
@@ -27,7 +27,9 @@ use crate::fisher::{FisherInformation, Point, SubsetSelection, UnaryEncoding};
 pub fn best_hash_range(prior: &[(f64, Vec<f64>)], epsilon: f64, seed: u64) -> u64 {
     let points = common_points(prior, seed, 1 << 16);
     let inputs = prior[0].1.len();
-    let guess = ((epsilon.exp() + 1.0).round().min(1e15) as u64).max(2);
+    // Where e^ε exceeds the number of inputs, collisions are rare enough long before g = e^ε.
+    let odds = epsilon.exp();
+    let guess = ((odds + 1.0).min((inputs as f64 * odds).sqrt()).min(1e15) as u64).max(2);
     climb(2, 1_000_000_000_000_000, guess, |range| {
         mean_ln_det(&UnaryEncoding::local_hashing(inputs, range as f64, epsilon, TOLERANCE), &points)
     })
@@ -86,7 +88,7 @@ fn climb(low: u64, high: u64, guess: u64, function: impl Fn(u64) -> f64) -> u64 
         let above = ((best as f64 * ratio).ceil() as u64).max(best + 1).min(high);
         match [below, above].into_iter().find(|&side| value(side) > value(best)) {
             Some(side) => best = side,
-            None if ratio < FINEST_RATIO || above - below <= 2 => return best,
+            None if ratio < FINEST_RATIO || (above <= best + 1 && best <= below + 1) => return best,
             None => ratio = ratio.sqrt(),
         }
     }
