@@ -121,12 +121,17 @@ mod tests {
 
     #[test]
     fn many_inputs() {
-        for (a, epsilon) in [(2, 1.0), (100, 0.1), (100, 1.0), (100, 5.0), (1000, 1.0), (1000, 4.0), (1000, 20.0)] {
+        for (a, epsilon) in
+            [(2, 1.0), (100, 0.1), (100, 1.0), (100, 5.0), (1000, 1.0), (1000, 4.0), (1000, 20.0)]
+        {
             let start = std::time::Instant::now();
             let range = best_hash_range(&jeffreys(a), epsilon, 0);
             let between = start.elapsed();
             let size = best_subset_size(&jeffreys(a), epsilon, 0);
-            println!("{a} {epsilon}: g = {range} in {between:?}, k = {size} in {:?}", start.elapsed() - between);
+            println!(
+                "{a} {epsilon}: g = {range} in {between:?}, k = {size} in {:?}",
+                start.elapsed() - between
+            );
         }
     }
 }

@@ -2,9 +2,10 @@
 
 /// The least-squares intercept of `values` on the deviations of `controls` from their known means, and its standard error.
 ///
-/// One row of `controls` for each value. With `R` replicates and `m` controls the estimate is exactly unbiased, and its error Student with
-/// `R − m − 1` degrees of freedom, if the replicate means are jointly normal; else its bias is of order `1/R` of its error. The error is inflated
-/// by the ratio of the Student and normal 97.5 % points, so that ±1.96 errors cover 95 %. A control that is
+/// One row of `controls` for each value. With `R` replicates and `m` controls the estimate is exactly unbiased, and its error about Student with
+/// `R − m − 1` degrees of freedom, if the replicate means are jointly normal; else its bias is of order `1/R` of its error. The error is that
+/// of leaving out one replicate at a time (HC3): the usual one missed twice as often as it should where unusual controls come
+/// with large residuals, as at `α = 0.02`. It is inflated by the ratio of the Student and normal 97.5 % points, so that ±1.96 errors cover 95 %. A control that is
 /// (nearly) a combination of the earlier ones is left out.
 pub(super) fn controlled_mean(values: &[f64], controls: &[Vec<f64>], known: &[f64]) -> (f64, f64) {
     let r = values.len() as f64;
@@ -13,7 +14,8 @@ pub(super) fn controlled_mean(values: &[f64], controls: &[Vec<f64>], known: &[f6
     let mut residual: Vec<f64> = values.iter().map(|v| v - mean).collect();
     // Orthonormal centred controls, each with the deviation of its own mean from the known one.
     let mut basis: Vec<(Vec<f64>, f64)> = Vec::new();
-    let mut leverage = 1.0 / r;
+    // The estimate is Σ weight · value; leverage is how far a replicate pulls the fit towards itself.
+    let (mut weights, mut leverages) = (vec![1.0 / r; values.len()], vec![1.0 / r; values.len()]);
     for (c, known) in known.iter().enumerate() {
         let centre = average(&|i| controls[i][c]);
         let mut column: Vec<f64> = controls.iter().map(|row| row[c] - centre).collect();
@@ -33,12 +35,16 @@ pub(super) fn controlled_mean(values: &[f64], controls: &[Vec<f64>], known: &[f6
         let slope = dot(&residual, &column);
         residual.iter_mut().zip(&column).for_each(|(v, u)| *v -= slope * u);
         mean -= slope * offset;
-        leverage += offset * offset;
+        for (i, u) in column.iter().enumerate() {
+            weights[i] -= u * offset;
+            leverages[i] += u * u;
+        }
         basis.push((column, offset));
     }
     let freedom = r - 1.0 - basis.len() as f64;
-    let variance = dot(&residual, &residual) / freedom;
-    (mean, (variance * leverage).sqrt() * student_inflation(freedom))
+    let share = |i: usize| (weights[i] * residual[i] / (1.0 - leverages[i]).max(1e-3)).powi(2);
+    let variance: f64 = (0..values.len()).map(share).sum();
+    (mean, variance.sqrt() * student_inflation(freedom))
 }
 
 fn dot(left: &[f64], right: &[f64]) -> f64 {
