@@ -94,8 +94,9 @@ pub fn expected_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], effort: &E
     assert_eq!(alpha.len(), fisher.inputs(), "one parameter for each input");
     let per_utility = 2.0 * (alpha.len() as f64 - 1.0);
     let goal = if alpha.len() <= 3 { 1e-12f64.min(effort.tolerance) } else { effort.tolerance } * per_utility;
+    let most = if alpha.len() <= 3 { usize::MAX } else { MOST_POINTS_OF_CUBATURE };
     let tensor = if alpha.len() <= MOST_INPUTS_OF_CUBATURE {
-        cubature::mean_ln_det(fisher, alpha, goal, effort.evaluations.min(MOST_POINTS_OF_CUBATURE))
+        cubature::mean_ln_det(fisher, alpha, goal, effort.evaluations.min(most))
     } else {
         None
     };
@@ -110,7 +111,7 @@ pub fn expected_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], effort: &E
     Evaluation::new(mean.value, mean.error + fisher.ln_det_error(), mean.method)
 }
 
-/// A rule that has not arrived by then is slower than random points with controls. Three inputs: 240 nodes a dimension.
+/// A rule that has not arrived by then is slower than random points with controls. Two or three inputs may take all evaluations.
 const MOST_POINTS_OF_CUBATURE: usize = 60_000;
 
 /// At eight inputs even six nodes a dimension are 280 thousand points.

@@ -3,19 +3,22 @@
 //! `P_1 = B_1`, `P_2 = (1−B_1)B_2`, … with independent `B_x ~ Beta(α_x, α_{x+1} + … + α_a)`. `ln det` is an analytic function of `p`
 //! around the simplex when all entries of `Q` are positive; a Gauss rule in each `B_x` then converges like `ρ^{−2n}`, with `ρ` = 4.1 at `ε = 1` and
 //! 1.3 at `ε = 4` for randomised response, whatever `α`. When entries vanish or `ε` is large the singularity sits at the
-//! boundary, and a trapezoidal rule in `logit B_x` takes over for two to four inputs.
+//! boundary, and a trapezoidal rule in `logit B_x` takes over for two to four inputs; when it also reaches far into the corners, as for `α = 0.01`, a
+//! rule in sorted coordinates for two and three.
 
 use rayon::prelude::*;
 
 use super::beta_rule::{Node, gauss, logit_trapezoid};
+use super::sectors;
 use crate::fisher::{FisherInformation, Point};
 use crate::{Evaluation, Method};
 
 /// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)` by tensor rules of growing order.
 ///
 /// # Method and cost
-/// Gauss rules of order 4, 6, 9, … while they converge, else the logit trapezoid with halving step, until two in a row differ by less
-/// than `tolerance` or the next rule needs more than `evaluations` points. `order^{a−1}` evaluations.
+/// Gauss rules of order 4, 6, 9, … while they converge; else, up to four inputs, the logit trapezoid with shrinking step; else, up to three, Gauss
+/// rules on the gaps between sorted `ln p_x`. Each goes on until two in a row differ by less than `tolerance` or the next needs more than
+/// `evaluations` points: `order^{a−1}`, or some hundred thousand for the last kind.
 ///
 /// # Accuracy
 /// The error is the difference of the last two rules, or a thousandth of the difference before if that is more, plus rounding.
@@ -32,16 +35,20 @@ pub fn mean_ln_det(
     tolerance: f64,
     evaluations: usize,
 ) -> Option<Evaluation> {
-    let gauss = by_gauss(fisher, alpha, tolerance, evaluations);
-    match gauss {
-        Some(found) if found.error <= tolerance => gauss,
-        _ if alpha.len() > MOST_INPUTS_OF_TRAPEZOID => gauss,
-        _ => better(gauss, by_logit(fisher, alpha, tolerance, evaluations)),
+    let rules = [by_gauss, by_logit, by_sectors];
+    let mut found: Option<Evaluation> = None;
+    for rule in rules {
+        if found.is_some_and(|found| found.error <= tolerance) {
+            break;
+        }
+        found = better(found, rule(fisher, alpha, tolerance, evaluations));
     }
+    found
 }
 
-/// A trapezoid needs some hundred nodes a dimension.
+/// A trapezoid needs some hundred nodes a dimension, and panels between gaps as many in each order of the inputs.
 const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
+const MOST_INPUTS_OF_SECTORS: usize = 3;
 
 /// Growing by a little less than one half: the error of a converging rule is then raised to the power 1.4 each time.
 const ORDERS: [usize; 11] = [4, 6, 9, 13, 18, 25, 35, 49, 68, 95, 133];
@@ -71,6 +78,9 @@ fn by_logit(
     tolerance: f64,
     evaluations: usize,
 ) -> Option<Evaluation> {
+    if alpha.len() > MOST_INPUTS_OF_TRAPEZOID {
+        return None;
+    }
     // Features of ln det lie within ±ε of the middle.
     let width = (0.5 * fisher.contrast().ln_1p()).clamp(1.0, 30.0);
     let steps = (0..12).map(|level| 0.5 * 0.7f64.powi(level));
@@ -79,6 +89,20 @@ fn by_logit(
         rules.iter().map(|rule| rule.len() as f64).product::<f64>() <= evaluations as f64
     };
     converged(rules.take_while(affordable).map(|rules| tensor(fisher, &rules)), tolerance)
+}
+
+fn by_sectors(
+    fisher: &dyn FisherInformation,
+    alpha: &[f64],
+    tolerance: f64,
+    evaluations: usize,
+) -> Option<Evaluation> {
+    if alpha.len() > MOST_INPUTS_OF_SECTORS {
+        return None;
+    }
+    let orders = [5, 8, 12, 16, 22, 30].into_iter();
+    let affordable = orders.take_while(|&order| sectors::points(alpha, order) <= evaluations);
+    converged(affordable.map(|order| sectors::mean_ln_det(fisher, alpha, order)), tolerance)
 }
 
 /// The last of a sequence of values, once two agree within `tolerance` or the sequence ends or stalls.

@@ -12,6 +12,7 @@ mod beta_rule;
 pub mod cubature;
 pub mod quasi_monte_carlo;
 mod regression;
+mod sectors;
 
 pub use asymptotic_utility::{
     Effort, asymptotic_utility, expected_ln_det, identity_ln_det, square_ln_det, utility_of_ln_det,

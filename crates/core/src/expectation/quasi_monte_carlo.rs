@@ -61,11 +61,9 @@ pub fn mean_ln_det(
         replicates.par_iter_mut().for_each(|replicate| replicate.extend(points, fisher, alpha, &controls));
         let found = controls.estimate(&replicates);
         let spent = points as usize * REPLICATES as usize;
-        if found.error <= tolerance
-            || 2 * spent > evaluations
-            || points == MOST_POINTS
-            || found.value.is_nan()
-        {
+        let arrived = found.error <= tolerance && spent as f64 * total >= POINTS_TIMES_TOTAL;
+        let exhausted = 2 * spent > evaluations || points == MOST_POINTS;
+        if arrived || exhausted || found.value.is_nan() {
             return found;
         }
         points *= 2;
