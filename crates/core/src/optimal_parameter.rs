@@ -100,6 +100,7 @@ const FINEST_RATIO: f64 = 1.005;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expectation::{Effort, asymptotic_utility};
 
     fn jeffreys(inputs: usize) -> Vec<(f64, Vec<f64>)> {
         vec![(1.0, vec![0.5; inputs])]
@@ -121,17 +122,26 @@ mod tests {
 
     #[test]
     fn many_inputs() {
-        for (a, epsilon) in
-            [(2, 1.0), (100, 0.1), (100, 1.0), (100, 5.0), (1000, 1.0), (1000, 4.0), (1000, 20.0)]
+        for (a, epsilon, range, size) in
+            [(100, 0.1, 2, 48), (100, 5.0, 80, 1), (1000, 1.0, 4, 269), (1000, 4.0, 54, 18)]
         {
-            let start = std::time::Instant::now();
-            let range = best_hash_range(&jeffreys(a), epsilon, 0);
-            let between = start.elapsed();
-            let size = best_subset_size(&jeffreys(a), epsilon, 0);
-            println!(
-                "{a} {epsilon}: g = {range} in {between:?}, k = {size} in {:?}",
-                start.elapsed() - between
-            );
+            assert!(best_hash_range(&jeffreys(a), epsilon, 1).abs_diff(range) <= range / 20);
+            assert!(best_subset_size(&jeffreys(a), epsilon, 1).abs_diff(size) <= size / 20);
+        }
+    }
+
+    #[test]
+    fn neighbours_are_worse_by_cubature() {
+        let utility = |range: u64, epsilon: f64, inputs: usize| {
+            let protocol = UnaryEncoding::local_hashing(inputs, range as f64, epsilon, 1e-12);
+            asymptotic_utility(&protocol, &jeffreys(inputs), &Effort { tolerance: 1e-8, ..Effort::default() })
+                .value
+        };
+        for (inputs, epsilon) in [(2, 1.0), (3, 0.5), (3, 2.0), (4, 1.0)] {
+            let best = best_hash_range(&jeffreys(inputs), epsilon, 0);
+            let top = utility(best, epsilon, inputs);
+            assert!(top >= utility(best + 1, epsilon, inputs), "{inputs} {epsilon} {best}");
+            assert!(best == 2 || top >= utility(best - 1, epsilon, inputs), "{inputs} {epsilon} {best}");
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Asymptotic utilities against values of 20 digits or more from ball arithmetic and high-order quadrature.
 
-use sottovoce::expectation::{Effort, asymptotic_utility};
-use sottovoce::fisher::{DenseMatrix, FisherInformation, RandomizedResponse, UnaryEncoding};
+use sottovoce::expectation::{
+    Effort, asymptotic_utility, expected_ln_det, identity_ln_det, square_ln_det, utility_of_ln_det,
+};
+use sottovoce::fisher::{
+    DenseMatrix, Erasure, FisherInformation, RandomizedResponse, SubsetSelection, UnaryEncoding,
+};
 use sottovoce::{Evaluation, Method};
 
 #[derive(Clone, Copy, Debug)]
@@ -235,4 +239,80 @@ fn check(name: &str, alpha: &[f64], value: f64, found: Evaluation) {
     let stated = if found.method == Method::MonteCarlo { 4.0 } else { 1.0 } * found.error;
     assert!(difference <= stated, "{name} {alpha:?}: {found:?}, not {value}");
     assert!(alpha.len() > 3 || difference < 1e-11, "{name} {alpha:?}: {found:?}, not {value}");
+}
+
+fn fidelity(fisher: &dyn FisherInformation, alpha: &[f64]) -> f64 {
+    let prior = [(1.0, alpha.to_vec())];
+    let utility = asymptotic_utility(fisher, &prior, &Effort { tolerance: 1e-5, ..Effort::default() });
+    let capacity = utility_of_ln_det(alpha.len(), identity_ln_det(alpha));
+    (2.0 * (utility.value - capacity.value)).exp()
+}
+
+#[test]
+fn fidelities_at_six_inputs() {
+    let alpha = [0.5; 6];
+    let pairs = fidelity(&SubsetSelection::new(6, 2, 1.0, 1e-12), &alpha);
+    let single = fidelity(&RandomizedResponse { inputs: 6, epsilon: 1.0 }, &alpha);
+    let optimised = fidelity(&UnaryEncoding::optimised(6, 1.0, 1e-12), &alpha);
+    println!("{pairs} {single} {optimised}");
+    assert!(
+        (pairs - 0.0152).abs() < 1e-4 && (single - 0.0138).abs() < 1e-4 && (optimised - 0.0121).abs() < 1e-4
+    );
+}
+
+#[test]
+fn closed_forms_meet_the_capacity() {
+    for alpha in [vec![0.5; 2], vec![0.3, 1.2, 2.5], vec![0.01; 3]] {
+        let inputs = alpha.len();
+        assert!((fidelity(&sottovoce::fisher::Identity { inputs }, &alpha) - 1.0).abs() < 1e-11);
+        assert!((fidelity(&Erasure { inputs, kept: 0.3 }, &alpha) - 0.3).abs() < 1e-11);
+    }
+}
+
+#[test]
+fn relabelling_inputs_changes_nothing() {
+    // More outputs than inputs, zeros, and corners of the simplex: no formula, and other sticks for each order.
+    let rows = [0.5, 0.0, 0.25, 0.0, 0.5, 0.25, 0.5, 0.25, 0.0, 0.0, 0.25, 0.5];
+    let alpha = [0.01, 0.05, 0.3];
+    let utility = |order: [usize; 3]| {
+        let matrix = rows.chunks(3).flat_map(|row| order.map(|x| row[x])).collect();
+        let prior = [(1.0, order.map(|x| alpha[x]).to_vec())];
+        asymptotic_utility(&DenseMatrix::new(3, matrix), &prior, &Effort::default())
+    };
+    let first = utility([0, 1, 2]);
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let other = utility(order);
+        println!("{first:?} {other:?}");
+        assert!((first.value - other.value).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let protocol = UnaryEncoding::optimised(12, 1.0, 1e-9);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| asymptotic_utility(&protocol, &[(1.0, vec![0.3; 12])], &Effort::default()))
+    };
+    assert_eq!(run(1), run(3));
+}
+
+#[test]
+fn square_matrices_are_sums_of_means() {
+    // E ln((1 + βP)/(2 + β)) of randomised response at a = 2 from its utility, then back.
+    let (alpha, epsilon) = (vec![0.5; 2], 1.0f64);
+    let grr = RandomizedResponse { inputs: 2, epsilon };
+    let mean = expected_ln_det(&grr, &alpha, &Effort::default());
+    let ln_abs_det = (epsilon.exp_m1() / (2.0 + epsilon.exp_m1())).ln();
+    let half = Evaluation::new(ln_abs_det - 0.5 * mean.value, 1e-14, Method::Quadrature);
+    assert!((square_ln_det(ln_abs_det, &[half, half]).value - mean.value).abs() < 1e-14);
+}
+
+#[test]
+fn a_mixture_of_priors_is_linear() {
+    let grr = RandomizedResponse { inputs: 2, epsilon: 1.0 };
+    let one = |alpha: f64| asymptotic_utility(&grr, &[(1.0, vec![alpha; 2])], &Effort::default()).value;
+    let both =
+        asymptotic_utility(&grr, &[(0.25, vec![0.5; 2]), (0.75, vec![3.0; 2])], &Effort::default()).value;
+    assert!((both - 0.25 * one(0.5) - 0.75 * one(3.0)).abs() < 1e-13);
 }
