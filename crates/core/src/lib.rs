@@ -3,8 +3,11 @@
 pub mod dirichlet_mean;
 pub mod error;
 pub mod evaluation;
+pub mod expectation;
+pub mod fisher;
 pub mod leakage;
 pub mod metric;
+pub mod optimal_parameter;
 pub mod output;
 pub mod prior;
 pub mod protocol;

@@ -4,6 +4,7 @@
 
 use sottovoce::Evaluation;
 use sottovoce::leakage::*;
+use sottovoce::protocol::BitNoise;
 
 include!("tables/leakage.rs");
 
@@ -56,11 +57,8 @@ fn unary_encoding_keeps_relative_accuracy() {
     let mut worst = Worst::default();
     for &(epsilon, groups, expected) in UNARY_ENCODING {
         let prior = UserPrior::dirichlet_groups(groups);
-        let protocols = [
-            UnaryEncoding::symmetric(epsilon),
-            UnaryEncoding::optimised(epsilon),
-            UnaryEncoding::local_hash(1000, epsilon),
-        ];
+        let protocols =
+            [BitNoise::rappor(epsilon), BitNoise::oue(epsilon), BitNoise::local_hash(1000, epsilon)];
         for (protocol, expected) in protocols.iter().zip(expected) {
             worst.see((protocol, groups), unary_encoding(protocol, &prior), expected);
         }
@@ -73,7 +71,7 @@ fn unary_encoding_is_right_at_its_edges() {
     let mut worst = Worst::default();
     for &(kappa, lambda, groups, expected) in UNARY_EDGES {
         let prior = UserPrior::dirichlet_groups(groups);
-        let found = unary_encoding(&UnaryEncoding::new(kappa, lambda), &prior);
+        let found = unary_encoding(&BitNoise::new(kappa, lambda), &prior);
         worst.see((kappa, lambda, groups), found, expected);
     }
     assert!(worst.0 < 1e-13);
@@ -94,7 +92,7 @@ fn unary_encoding_states_its_error_at_random_extremes() {
     let mut worst = Worst::default();
     for &(kappa, lambda, groups, expected) in RANDOM_UNARY_ENCODING {
         let prior = UserPrior::dirichlet_groups(groups);
-        let found = unary_encoding(&UnaryEncoding::new(kappa, lambda), &prior);
+        let found = unary_encoding(&BitNoise::new(kappa, lambda), &prior);
         worst.see((kappa, lambda, groups), found, expected);
     }
     assert!(worst.0 < 1e-12);
@@ -154,7 +152,7 @@ fn unary_encoding_is_the_sum_over_all_reports() {
                 |y: u32| lambda.powi(y.count_ones() as i32) * (1.0 - lambda).powi(5 - y.count_ones() as i32);
             let excess = ((epsilon / 2.0).exp_m1(), (-epsilon / 2.0).exp_m1());
             let expected = enumerated(&masses, is_point, probability, excess);
-            let found = unary_encoding(&UnaryEncoding::symmetric(epsilon), &user_prior(&masses, is_point));
+            let found = unary_encoding(&BitNoise::rappor(epsilon), &user_prior(&masses, is_point));
             assert!(
                 relative(found.value, expected) < 1e-13,
                 "{masses:?} {epsilon}: {found:?} for {expected}"
@@ -245,13 +243,13 @@ fn ends_of_the_scale_are_closed_forms() {
     let entropy = user_entropy(&prior).value;
     assert_eq!(randomised_response(0.0, &prior).value, 0.0);
     assert_eq!(subset_selection(2, 0.0, &prior).value, 0.0);
-    assert_eq!(unary_encoding(&UnaryEncoding::new(0.3, 0.3), &prior).value, 0.0);
+    assert_eq!(unary_encoding(&BitNoise::new(0.3, 0.3), &prior).value, 0.0);
     assert_eq!(randomised_response(f64::INFINITY, &prior).value, entropy);
-    assert!(relative(unary_encoding(&UnaryEncoding::new(1.0, 0.0), &prior).value, entropy) < 1e-15);
-    assert!(relative(unary_encoding(&UnaryEncoding::new(0.25, 1.0), &prior).value, 0.75 * entropy) < 1e-15);
+    assert!(relative(unary_encoding(&BitNoise::new(1.0, 0.0), &prior).value, entropy) < 1e-15);
+    assert!(relative(unary_encoding(&BitNoise::new(0.25, 1.0), &prior).value, 0.75 * entropy) < 1e-15);
     assert!(relative(randomised_response(100.0, &prior).value, entropy) < 1e-14);
     assert!(relative(subset_selection(1, 100.0, &prior).value, entropy) < 1e-13);
-    assert!(relative(unary_encoding(&UnaryEncoding::new(0.5, 1e-290), &prior).value, 0.5 * entropy) < 1e-13);
+    assert!(relative(unary_encoding(&BitNoise::new(0.5, 1e-290), &prior).value, 0.5 * entropy) < 1e-13);
 }
 
 #[test]

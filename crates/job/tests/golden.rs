@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use sottovoce::metric::{Absence, Settings, Value};
-use sottovoce::{Analysis, Metric, Method};
+use sottovoce::{Analysis, Method, Metric};
 use sottovoce_job::{read_prior, read_protocol};
 
 /// Metrics in the reference that have no method yet.
@@ -90,7 +90,8 @@ fn every_reference_value_is_met() {
             *checked.entry(entry.metric).or_default() += 1;
             let answer = analysis.answer(entry.metric, entry.users);
             if let Some(mistake) = mistake(&answer.value, entry) {
-                mistakes.push(format!("{} {} {protocol_json} {prior_json}: {mistake}", entry.id, entry.metric));
+                mistakes
+                    .push(format!("{} {} {protocol_json} {prior_json}: {mistake}", entry.id, entry.metric));
             }
         }
     }

@@ -25,4 +25,4 @@ pub use prior::UserPrior;
 pub use randomised_response::randomised_response;
 pub use row::{dense, row, row_of_deviations};
 pub use subset_selection::subset_selection;
-pub use unary_encoding::{UnaryEncoding, unary_encoding};
+pub use unary_encoding::unary_encoding;

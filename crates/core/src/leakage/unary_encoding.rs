@@ -5,87 +5,9 @@ use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
 use super::{UserPrior, erasure};
 use crate::evaluation::Evaluation;
+use crate::protocol::BitNoise;
 use crate::special::{exp_difference, ln_bernoulli_moment};
 use crate::trapezoid::{Term, trapezoid};
-
-/// The bit probabilities of unary encoding, with their ratios `A = κ/λ` and `B = (1−κ)/(1−λ)` and the excesses
-/// `A − 1` and `B − 1` to full precision, which two rounded probabilities cannot give at small ε.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UnaryEncoding {
-    kappa: f64,
-    lambda: f64,
-    one: Ratio,
-    zero: Ratio,
-}
-
-impl UnaryEncoding {
-    /// From the probabilities of a one for the user's own bit (`kappa`) and for any other (`lambda`), taken as exact.
-    ///
-    /// # Panics
-    /// If a probability is not in `[0, 1]`.
-    pub fn new(kappa: f64, lambda: f64) -> Self {
-        let valid = (0.0..=1.0).contains(&kappa) && (0.0..=1.0).contains(&lambda);
-        assert!(valid, "bit probabilities {kappa}, {lambda} must lie between 0 and 1");
-        let difference = kappa - lambda;
-        let one = Ratio { value: kappa / lambda, excess: difference / lambda };
-        let zero = Ratio { value: (1.0 - kappa) / (1.0 - lambda), excess: -difference / (1.0 - lambda) };
-        UnaryEncoding { kappa, lambda, one, zero }
-    }
-
-    /// From `λ` and the excess `κ/λ − 1` of the ratio, which may be as small as one likes.
-    ///
-    /// # Panics
-    /// If `λ` is not in `(0, 1)` or `κ` not in `[0, 1]`.
-    pub fn from_excess(lambda: f64, excess: f64) -> Self {
-        let kappa = lambda * (1.0 + excess);
-        assert!(lambda > 0.0 && lambda < 1.0, "bit probability {lambda} must lie inside (0, 1)");
-        assert!((0.0..=1.0).contains(&kappa), "bit probability {kappa} must lie between 0 and 1");
-        let one = Ratio { value: 1.0 + excess, excess };
-        let zero = Ratio { value: (1.0 - kappa) / (1.0 - lambda), excess: -lambda * excess / (1.0 - lambda) };
-        UnaryEncoding { kappa, lambda, one, zero }
-    }
-
-    /// Symmetric unary encoding (basic RAPPOR): `κ = 1 − λ = e^{ε/2}/(e^{ε/2} + 1)`.
-    pub fn symmetric(epsilon: f64) -> Self {
-        let half = 0.5 * epsilon;
-        let one = Ratio { value: half.exp(), excess: half.exp_m1() };
-        let zero = Ratio { value: (-half).exp(), excess: (-half).exp_m1() };
-        UnaryEncoding { kappa: 1.0 / (1.0 + zero.value), lambda: 1.0 / (1.0 + one.value), one, zero }
-    }
-
-    /// Optimised unary encoding (OUE): `κ = ½`, `λ = 1/(e^ε + 1)`.
-    pub fn optimised(epsilon: f64) -> Self {
-        let one = Ratio { value: 0.5 * (epsilon.exp() + 1.0), excess: 0.5 * epsilon.exp_m1() };
-        let zero = Ratio { value: 0.5 * (1.0 + (-epsilon).exp()), excess: 0.5 * (-epsilon).exp_m1() };
-        UnaryEncoding { kappa: 0.5, lambda: 0.5 / one.value, one, zero }
-    }
-
-    /// The unary encoding whose outputs have the likelihoods of local hashing to `buckets` values:
-    /// `κ = e^ε/(e^ε + g − 1)`, `λ = 1/g`.
-    ///
-    /// # Panics
-    /// If there are fewer than two buckets.
-    pub fn local_hash(buckets: usize, epsilon: f64) -> Self {
-        assert!(buckets >= 2, "local hashing needs two buckets at least");
-        let g = buckets as f64;
-        // Divided by e^ε, so that a large ε does not overflow.
-        let (inverse, gain) = ((-epsilon).exp(), -(-epsilon).exp_m1());
-        let normaliser = gain + g * inverse;
-        let one = Ratio { value: g / normaliser, excess: (g - 1.0) * gain / normaliser };
-        let zero = Ratio { value: g * inverse / normaliser, excess: -gain / normaliser };
-        UnaryEncoding { kappa: 1.0 / normaliser, lambda: 1.0 / g, one, zero }
-    }
-
-    /// Probability of a one in the user's own bit.
-    pub fn kappa(&self) -> f64 {
-        self.kappa
-    }
-
-    /// Probability of a one in any other bit.
-    pub fn lambda(&self) -> f64 {
-        self.lambda
-    }
-}
 
 /// Leakage of unary encoding.
 ///
@@ -104,19 +26,21 @@ impl UnaryEncoding {
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UnaryEncoding, UserPrior, unary_encoding};
+/// use sottovoce::leakage::{UserPrior, unary_encoding};
+/// use sottovoce::protocol::BitNoise;
 /// let prior = UserPrior::dirichlet_groups(&[(0.5, 10_000)]);
-/// let tiny = unary_encoding(&UnaryEncoding::symmetric(1e-6), &prior).value;
+/// let tiny = unary_encoding(&BitNoise::rappor(1e-6), &prior).value;
 /// assert!((tiny / (1e-12 / 8.0) - 1.0).abs() < 1e-3); // ½ E[(r−1)²] = ε²/8, nearly
 /// ```
-pub fn unary_encoding(protocol: &UnaryEncoding, prior: &UserPrior) -> Evaluation {
-    let UnaryEncoding { kappa, lambda, one, zero } = *protocol;
-    if lambda == 0.0 {
-        return erasure(kappa, prior);
+pub fn unary_encoding(noise: &BitNoise, prior: &UserPrior) -> Evaluation {
+    if noise.lambda == 0.0 {
+        return erasure(noise.kappa, prior);
     }
-    if lambda == 1.0 {
-        return erasure(1.0 - kappa, prior);
+    if noise.lambda_complement == 0.0 {
+        return erasure(noise.kappa_complement, prior);
     }
+    let one = Ratio { value: noise.member_ratio(), excess: noise.member_deviation };
+    let zero = Ratio { value: noise.other_ratio(), excess: noise.other_deviation };
     if prior.inputs() == 1.0 || one.excess == 0.0 {
         return Evaluation::closed_form(0.0, 0);
     }
@@ -124,11 +48,13 @@ pub fn unary_encoding(protocol: &UnaryEncoding, prior: &UserPrior) -> Evaluation
     let mut bits =
         Bits { prior, ln_moments: vec![0.0; prior.groups.len()], ln_others: vec![0.0; prior.groups.len()] };
     if mixture::are_close(one, zero) {
-        return evaluation(trapezoid(left, right, |u| bits.close_term(u, protocol)));
+        return evaluation(trapezoid(left, right, |u| bits.close_term(u, one, zero, noise.lambda)));
     }
     // The smaller ratio is the better reference, because nothing grows relative to it, unless it is rare.
-    let (one, zero) =
-        (Bit { ratio: one, probability: lambda }, Bit { ratio: zero, probability: 1.0 - lambda });
+    let (one, zero) = (
+        Bit { ratio: one, probability: noise.lambda },
+        Bit { ratio: zero, probability: noise.lambda_complement },
+    );
     let (small, large) = if one.ratio.value > zero.ratio.value { (zero, one) } else { (one, zero) };
     let (reference, other) = if small.probability >= 0.1 { (small, large) } else { (large, small) };
     evaluation(trapezoid(left, right, |u| bits.direct_term(u, reference, other)))
@@ -165,12 +91,12 @@ impl Bits<'_> {
     }
 
     /// Ratios near one, all terms of second order.
-    fn close_term(&mut self, u: f64, protocol: &UnaryEncoding) -> Term {
+    fn close_term(&mut self, u: f64, one: Ratio, zero: Ratio, lambda: f64) -> Term {
         let prior = self.prior;
         let Some(CloseNode { scale, base }) = mixture::close_node(u, prior) else { return Term::default() };
-        let inside = Relative::new(protocol.one, scale, prior.is_point);
-        let outside = Relative::new(protocol.zero, scale, prior.is_point);
-        let pair = Pair { inside, outside, share: protocol.lambda };
+        let inside = Relative::new(one, scale, prior.is_point);
+        let outside = Relative::new(zero, scale, prior.is_point);
+        let pair = Pair { inside, outside, share: lambda };
         for (ln_moment, x) in self.ln_moments.iter_mut().zip(&prior.groups) {
             *ln_moment = pair.power_excess(x.mass).ln_1p();
         }

@@ -6,9 +6,9 @@ use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
 use super::name::Metric;
 use super::{
-    asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant, local_privacy_level,
-    participation_bound, prior_entropy, private_leakage, tally_utility_limit, truth_utility, user_entropy,
-    utility_bound, worst_case_privacy,
+    asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant,
+    local_privacy_level, participation_bound, prior_entropy, private_leakage, tally_utility_limit,
+    truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
@@ -113,7 +113,8 @@ impl<'a> Analysis<'a> {
     }
 
     fn average_privacy(&self) -> Answer {
-        let leakage = self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone();
+        let leakage =
+            self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone();
         let warning = matches!(leakage, Ok(Leakage { bracketed: true, .. })).then(|| {
             "the product has too many outputs to visit: this is the middle of the bracket between the least private factor \
              and the sum of all leakages, and the error is half its width"

@@ -2,8 +2,6 @@
 
 use std::f64::consts::{E, PI};
 
-use faer::prelude::*;
-
 use super::Settings;
 use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
@@ -63,7 +61,11 @@ pub fn truth_utility(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
 ///
 /// # Errors
 /// The prior is not continuous, the protocol is not faithful, or a combination has too many outputs.
-pub fn asymptotic_utility(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+pub fn asymptotic_utility(
+    protocol: &Protocol,
+    prior: &Prior,
+    settings: &Settings,
+) -> Result<Evaluation, Absence> {
     if !prior.is_continuous() {
         return Err(Absence::NotContinuous);
     }
@@ -82,10 +84,14 @@ pub fn asymptotic_utility(protocol: &Protocol, prior: &Prior, settings: &Setting
             let at = |ln_p: &[f64]| response_ln_det(epsilon, ln_p);
             utility_of(prior, settings, &|dirichlet| mean_response_ln_det(epsilon, dirichlet), &at)
         }
-        Protocol::UnaryEncoding(ue) => of_fisher(&UnaryEncoding::new(a, ue.bits(), STRUCTURE_TOLERANCE), prior, settings),
-        Protocol::LocalHash(hash) => {
-            of_fisher(&UnaryEncoding::new(a, hash.as_unary().bits(), STRUCTURE_TOLERANCE), prior, settings)
+        Protocol::UnaryEncoding(ue) => {
+            of_fisher(&UnaryEncoding::of_bits(a, ue.bits(), STRUCTURE_TOLERANCE), prior, settings)
         }
+        Protocol::LocalHash(hash) => of_fisher(
+            &UnaryEncoding::of_bits(a, hash.as_unary().bits(), STRUCTURE_TOLERANCE),
+            prior,
+            settings,
+        ),
         Protocol::SubsetSelection(subset) => {
             let fisher = SubsetSelection::new(a, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE);
             of_fisher(&fisher, prior, settings)
@@ -108,7 +114,10 @@ pub fn asymptotic_utility(protocol: &Protocol, prior: &Prior, settings: &Setting
 ///
 /// # Errors
 /// The prior is not continuous, or a combination has too many outputs.
-pub fn effective_participation(utility: Result<Evaluation, Absence>, truth: Evaluation) -> Result<Evaluation, Absence> {
+pub fn effective_participation(
+    utility: Result<Evaluation, Absence>,
+    truth: Evaluation,
+) -> Result<Evaluation, Absence> {
     let utility = match utility {
         Err(Absence::NotFaithful { .. }) => return Ok(Evaluation::closed_form(0.0, 0)),
         other => other?,
@@ -165,7 +174,8 @@ fn response_ln_det(epsilon: f64, ln_p: &[f64]) -> f64 {
 fn mean_response_ln_det(epsilon: f64, dirichlet: &Dirichlet) -> Evaluation {
     let a = dirichlet.alpha().len() as f64;
     let constant = response_constant(epsilon, a);
-    let start = Evaluation::new(constant, 4.0 * f64::EPSILON * (constant.abs() + a * epsilon), Method::ClosedForm);
+    let start =
+        Evaluation::new(constant, 4.0 * f64::EPSILON * (constant.abs() + a * epsilon), Method::ClosedForm);
     dirichlet.groups().iter().fold(start, |sum, group| {
         let others = (dirichlet.total() - group.alpha).max(0.0);
         let form = LinearForm::from_deviations(&[(group.alpha, epsilon.exp_m1()), (others, 0.0)]);
@@ -174,7 +184,11 @@ fn mean_response_ln_det(epsilon: f64, dirichlet: &Dirichlet) -> Evaluation {
     })
 }
 
-fn of_fisher(fisher: &dyn FisherInformation, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+fn of_fisher(
+    fisher: &dyn FisherInformation,
+    prior: &Prior,
+    settings: &Settings,
+) -> Result<Evaluation, Absence> {
     let effort = Effort { tolerance: settings.tolerance, seed: settings.seed, ..Effort::default() };
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
     utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)

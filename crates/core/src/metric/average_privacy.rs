@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::Settings;
 use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
-use super::Settings;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
 use crate::leakage::{self, UserPrior};
@@ -61,7 +61,11 @@ pub fn user_entropy(prior: &Prior, settings: &Settings) -> Evaluation {
 ///
 /// # Errors
 /// As for [`private_leakage`].
-pub fn average_privacy(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+pub fn average_privacy(
+    protocol: &Protocol,
+    prior: &Prior,
+    settings: &Settings,
+) -> Result<Evaluation, Absence> {
     Ok(private_leakage(protocol, prior, settings)?.as_privacy(user_entropy(prior, settings)))
 }
 
@@ -111,7 +115,11 @@ struct Masses<'a> {
     is_point: bool,
 }
 
-impl Masses<'_> {
+impl<'a> Masses<'a> {
+    fn point(values: &'a [f64]) -> Self {
+        Masses { values, is_point: true }
+    }
+
     fn as_prior(&self) -> UserPrior {
         if self.is_point { UserPrior::point(self.values) } else { UserPrior::dirichlet(self.values) }
     }
@@ -127,16 +135,15 @@ fn average(
     settings: &Settings,
     information: &(dyn Fn(Masses<'_>) -> Result<Leakage, Absence> + Sync),
 ) -> Result<Leakage, Absence> {
-    let point = |values| Masses { values, is_point: true };
     match prior {
         Prior::Points(points) => {
             let parts = points.weights().iter().zip(points.points());
-            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(point(p))?))))
+            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(Masses::point(p))?))))
         }
         Prior::Own(_) => {
             let at = |ln_p: &[f64]| {
                 let p: Vec<f64> = ln_p.iter().map(|ln_p_x| ln_p_x.exp()).collect();
-                Ok(information(point(&p))?.evaluation.value)
+                Ok(information(Masses::point(&p))?.evaluation.value)
             };
             mean_over_draws(prior, settings, at).map(Leakage::exact)
         }
@@ -200,7 +207,8 @@ fn of_matrix(matrix: &Matrix, masses: Masses<'_>) -> Evaluation {
 fn of_directions(directions: &Matrix, masses: Masses<'_>) -> Evaluation {
     let rows: Vec<&[f64]> = directions.rows().collect();
     let pairs = |row: &[f64]| masses.values.iter().copied().zip(row.iter().copied()).collect::<Vec<_>>();
-    let parts: Vec<Evaluation> = rows.par_iter().map(|row| leakage::row(&pairs(row), masses.is_point)).collect();
+    let parts: Vec<Evaluation> =
+        rows.par_iter().map(|row| leakage::row(&pairs(row), masses.is_point)).collect();
     parts.into_iter().fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
 }
 

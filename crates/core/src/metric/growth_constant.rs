@@ -25,7 +25,11 @@ use crate::protocol::{Channel, Matrix, Protocol};
 ///
 /// # Errors
 /// The prior is not continuous, or the merged protocol has a rank between 3 and its number of inputs less one.
-pub fn growth_constant(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+pub fn growth_constant(
+    protocol: &Protocol,
+    prior: &Prior,
+    settings: &Settings,
+) -> Result<Evaluation, Absence> {
     if !prior.is_continuous() {
         return Err(Absence::NotContinuous);
     }
@@ -38,7 +42,9 @@ pub fn growth_constant(protocol: &Protocol, prior: &Prior, settings: &Settings) 
     let Some(merged) = merged else {
         return Ok(Evaluation::closed_form(0.0, 0)); // All inputs are treated alike: reports tell nothing.
     };
-    let prior = prior.merged(&map)?.ok_or(Absence::NoMethod { what: "a prior of one's own and a protocol that is not faithful" })?;
+    let prior = prior
+        .merged(&map)?
+        .ok_or(Absence::NoMethod { what: "a prior of one's own and a protocol that is not faithful" })?;
     match merged.rank()?.value {
         rank if rank == merged.inputs() => faithful(&Protocol::Matrix(merged), &prior, settings),
         2 => of_line(&merged, &prior),
@@ -82,7 +88,9 @@ fn merged_matrix(matrix: &Matrix, map: &[usize]) -> Option<Matrix> {
 /// A matrix of rank two, whose columns lie on a line.
 fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
     let Prior::Dirichlet(dirichlet) = prior else {
-        return Err(Absence::NoMethod { what: "a mixture of Dirichlet priors and a protocol that is not faithful" });
+        return Err(Absence::NoMethod {
+            what: "a mixture of Dirichlet priors and a protocol that is not faithful",
+        });
     };
     let (value, error) = Line::of_columns(matrix, dirichlet.alpha()).growth_constant();
     Ok(Evaluation::new(value, error, Method::Quadrature))

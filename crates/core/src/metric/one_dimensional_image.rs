@@ -201,7 +201,10 @@ mod tests {
                 let ln_beta = libm::lgamma(alpha) + libm::lgamma(beta) - libm::lgamma(alpha + beta);
                 let exact = ((alpha - 1.0) * (1.0 - l).ln() + (beta - 1.0) * l.ln() - ln_beta).exp();
                 let inverted = inverted_density(&[(-l, alpha), (1.0 - l, beta)]);
-                assert!((inverted - exact).abs() < 1e-12 * exact.max(1.0), "{alpha} {beta} {l}: {inverted} {exact}");
+                assert!(
+                    (inverted - exact).abs() < 1e-12 * exact.max(1.0),
+                    "{alpha} {beta} {l}: {inverted} {exact}"
+                );
             }
         }
     }

@@ -42,6 +42,10 @@ pub fn utility_bound(protocol: &Protocol) -> Result<Evaluation, Absence> {
 pub fn participation_bound(protocol: &Protocol, truth: Evaluation) -> Result<Evaluation, Absence> {
     let difference = utility_bound(protocol)?.plus(truth.times(-1.0));
     let value = (2.0 * difference.value).exp();
-    let error = if value.is_finite() { value * ((2.0 * difference.error).exp_m1() + 2.0 * f64::EPSILON) } else { 0.0 };
+    let error = if value.is_finite() {
+        value * ((2.0 * difference.error).exp_m1() + 2.0 * f64::EPSILON)
+    } else {
+        0.0
+    };
     Ok(Evaluation::new(value, error, difference.method))
 }

@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn all_settings_have_their_level() {
         for epsilon in [1e-6, 1e-3, 1.0, 20.0, 50.0] {
-            for bits in [BitNoise::rappor(epsilon), BitNoise::oue(epsilon), BitNoise::local_hash(3, epsilon)] {
+            for bits in [BitNoise::rappor(epsilon), BitNoise::oue(epsilon), BitNoise::local_hash(3, epsilon)]
+            {
                 assert!((bits.level() / epsilon - 1.0).abs() < 1e-14, "{bits:?}: {}", bits.level());
                 assert!((bits.kappa + bits.kappa_complement - 1.0).abs() < 1e-15);
                 assert!((bits.lambda + bits.lambda_complement - 1.0).abs() < 1e-15);

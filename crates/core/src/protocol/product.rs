@@ -51,7 +51,12 @@ impl Product {
         let (last, first) = self.factors.split_last().unwrap();
         let last = last.canonical_matrix()?;
         let left = match first {
-            [] => return last.rows().try_for_each(|row| { visit(row); Ok(()) }),
+            [] => {
+                return last.rows().try_for_each(|row| {
+                    visit(row);
+                    Ok(())
+                });
+            }
             [only] => only.canonical_matrix()?,
             several => Product { factors: several.to_vec() }.merged_matrix()?,
         };

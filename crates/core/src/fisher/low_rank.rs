@@ -1,0 +1,124 @@
+//! The log-determinant of a diagonal matrix plus a few rank-one terms, on the hyperplane orthogonal to `1`.
+
+/// `ln det(Eᵀ G E)` of `G = diag(d) + Σ_k ± v_k v_kᵀ`, where the columns of `E` are `e_x − e_r`, `x ≠ r`.
+///
+/// # Method and cost
+/// `E(EᵀDE)⁻¹Eᵀ = D^{−1/2}(I − ĝĝᵀ)D^{−1/2}` with `ĝ ∝ d^{−1/2}`, so with `t_k = D^{−1/2}v_k` projected off `ĝ`
+/// ```text
+/// ln det(EᵀGE) = Σ ln d_x + ln Σ 1/d_x + ln det(I + Σ ± t_k t_kᵀ)
+/// ```
+/// Adding a constant to a `v_k` changes nothing, and nothing cancels when the `v_k` are nearly constant. The last
+/// determinant is taken in the numerical span of the `t_k` (Gram–Schmidt with pivoting): `O(a · terms · rank)`.
+///
+/// Returns `None` if a `d_x` is not positive or the last determinant is not that of a positive definite matrix.
+#[derive(Debug)]
+pub(super) struct DiagonalPlusLowRank {
+    /// `ln d_x`.
+    pub ln_diagonal: Vec<f64>,
+    /// The vectors `d_x^{−1/2} v_kx`.
+    pub scaled: Vec<Vec<f64>>,
+    /// For each vector, whether its term is subtracted.
+    pub subtracted: Vec<bool>,
+}
+
+impl DiagonalPlusLowRank {
+    pub(super) fn ln_det_off_one(mut self, tolerance: f64) -> Option<f64> {
+        let smallest = self.ln_diagonal.iter().copied().fold(f64::INFINITY, f64::min);
+        if !smallest.is_finite() {
+            return None;
+        }
+        let mut constant: Vec<f64> =
+            self.ln_diagonal.iter().map(|ln_d| (-0.5 * (ln_d - smallest)).exp()).collect();
+        let length = norm_squared(&constant).sqrt();
+        constant.iter_mut().for_each(|g| *g /= length);
+        for vector in &mut self.scaled {
+            remove(vector, &constant);
+        }
+        let ln_diagonal = self.ln_diagonal.iter().sum::<f64>() - smallest + 2.0 * length.ln();
+        let coordinates = coordinates(&mut self.scaled, tolerance);
+        ln_det_identity_plus(&coordinates, &self.subtracted).map(|ln_rest| ln_diagonal + ln_rest)
+    }
+}
+
+fn norm_squared(vector: &[f64]) -> f64 {
+    dot(vector, vector)
+}
+
+/// The scalar product, in eight partial sums that the compiler can keep in vector registers.
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let mut partial = [0.0; 8];
+    let (chunks, others) = (left.chunks_exact(8), right.chunks_exact(8));
+    let rest: f64 = chunks.remainder().iter().zip(others.remainder()).map(|(l, r)| l * r).sum();
+    for (l, r) in chunks.zip(others) {
+        (0..8).for_each(|i| partial[i] += l[i] * r[i]);
+    }
+    partial.iter().sum::<f64>() + rest
+}
+
+fn remove(vector: &mut [f64], unit: &[f64]) -> f64 {
+    let along = dot(vector, unit);
+    vector.iter_mut().zip(unit).for_each(|(v, u)| *v -= along * u);
+    along
+}
+
+/// Coordinates of the vectors in an orthonormal basis of their numerical span, one list a basis vector.
+///
+/// Stops when the squares of all that remains sum to less than `tolerance`: the trace bounds what a determinant loses.
+fn coordinates(vectors: &mut [Vec<f64>], tolerance: f64) -> Vec<Vec<f64>> {
+    let mut remaining: Vec<f64> = vectors.iter().map(|v| norm_squared(v)).collect();
+    let mut found = Vec::new();
+    let dimension = vectors.first().map_or(0, Vec::len);
+    while remaining.iter().sum::<f64>() > tolerance && found.len() < dimension {
+        let pivot = (0..remaining.len()).max_by(|&i, &j| remaining[i].total_cmp(&remaining[j])).unwrap_or(0);
+        let length = norm_squared(&vectors[pivot]).sqrt();
+        let unit: Vec<f64> = vectors[pivot].iter().map(|v| v / length).collect();
+        // A vector that is already negligible stays where it is: its coordinate would not matter.
+        let negligible = tolerance / (16.0 * remaining.len() as f64);
+        let along = vectors.iter_mut().zip(&mut remaining).map(|(vector, left)| {
+            if *left < negligible {
+                return 0.0;
+            }
+            let along = remove(vector, &unit);
+            *left = norm_squared(vector);
+            along
+        });
+        found.push(along.collect());
+    }
+    found
+}
+
+/// `ln det(I + Σ_k ± t_k t_kᵀ)` from the coordinates of the `t_k`, by Cholesky decomposition.
+fn ln_det_identity_plus(coordinates: &[Vec<f64>], subtracted: &[bool]) -> Option<f64> {
+    let rank = coordinates.len();
+    let mut matrix = vec![vec![0.0; rank]; rank];
+    for i in 0..rank {
+        for j in 0..=i {
+            let terms = coordinates[i].iter().zip(&coordinates[j]).zip(subtracted);
+            let sum: f64 = terms.map(|((s, t), &minus)| if minus { -s * t } else { s * t }).sum();
+            matrix[i][j] = sum + f64::from(u8::from(i == j));
+        }
+    }
+    ln_det_positive(matrix)
+}
+
+/// `ln det` of a symmetric positive definite matrix given by its lower triangle, `None` if it is not positive definite.
+pub(super) fn ln_det_positive(mut matrix: Vec<Vec<f64>>) -> Option<f64> {
+    let mut total = 0.0;
+    for i in 0..matrix.len() {
+        for j in 0..=i {
+            let (above, below) = matrix.split_at_mut(i);
+            let row = &mut below[0];
+            let other = if j < i { &above[j] } else { &row.clone() };
+            let value = row[j] - dot(&row[..j], &other[..j]);
+            if j < i {
+                row[j] = value / other[j];
+            } else if value > 0.0 {
+                row[i] = value.sqrt();
+                total += value.ln();
+            } else {
+                return None;
+            }
+        }
+    }
+    Some(total)
+}
