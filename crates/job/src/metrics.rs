@@ -110,9 +110,14 @@ impl MetricsSpec {
 /// [`Error::UnknownMetric`], with a suggestion if one is close.
 pub fn metric(name: &str) -> Result<Metric> {
     name.trim().parse().map_err(|()| {
-        let suggestion = closest(name, Metric::all().map(Metric::name).collect::<Vec<_>>());
+        let suggestion = closest(name, all_names().collect::<Vec<_>>());
         Error::UnknownMetric { name: shown(name), suggestion }
     })
+}
+
+/// The names of all metrics.
+pub fn all_names() -> impl Iterator<Item = &'static str> {
+    Metric::all().map(Metric::name)
 }
 
 impl MetricsJob {
