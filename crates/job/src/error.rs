@@ -5,6 +5,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::source::Source;
+use crate::spec::number_text;
 
 /// A description of what is wrong with the input of a job.
 #[derive(Debug, Error)]
@@ -166,7 +167,7 @@ pub enum FieldProblem {
         first: usize,
     },
     /// A value out of range.
-    #[error(transparent)]
+    #[error("{}", at_its_place(.0))]
     Value(#[from] sottovoce::Error),
 }
 
@@ -204,7 +205,7 @@ impl Error {
                 Some("JSON has no NaN or Infinity, and its keys and texts stand in double quotes".into())
             }
             Error::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-                Some("a protocol is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
+                Some("a specification is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
             }
             Error::Field { source_name, problem, .. } => problem.hint(source_name),
             _ => None,
@@ -243,6 +244,19 @@ fn kind_of_numbers(error: &sottovoce::Error) -> ErrorKind {
         sottovoce::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
         sottovoce::ErrorKind::NotConverged => ErrorKind::NotConverged,
         sottovoce::ErrorKind::Unsupported => ErrorKind::Unsupported,
+    }
+}
+
+/// The message of an error whose field has been named already, and whose number may be huge.
+fn at_its_place(error: &sottovoce::Error) -> String {
+    match error {
+        sottovoce::Error::OutOfRange { value, allowed, .. } => {
+            format!("{} is not {allowed}", number_text(*value))
+        }
+        sottovoce::Error::Entry { value, .. } => {
+            format!("{} is not a probability between 0 and 1", number_text(*value))
+        }
+        other => other.to_string(),
     }
 }
 

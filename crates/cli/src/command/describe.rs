@@ -4,7 +4,7 @@ use clap::Args;
 use sottovoce_job::render::Render;
 use sottovoce_job::{DescribeSpec, read_protocol};
 
-use crate::arguments::OutputArguments;
+use crate::arguments::{ComputationArguments, OutputArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -26,10 +26,13 @@ pub(crate) struct DescribeArguments {
     #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
     protocol: String,
     #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
     output: OutputArguments,
 }
 
 pub(crate) fn run(arguments: &DescribeArguments) -> Result {
+    arguments.computation.set_threads();
     let job = DescribeSpec { protocol: read_protocol(&arguments.protocol)? }.check()?;
     arguments.output.write(&job.run()?.render(arguments.output.format.into()))
 }

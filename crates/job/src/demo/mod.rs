@@ -46,6 +46,8 @@ pub struct DemoReport {
     pub standard_errors: Vec<f64>,
     /// The protocol that is simulated.
     pub best: usize,
+    /// In what it is best.
+    pub best_by: &'static str,
     /// True and estimated frequencies.
     pub frequencies: Vec<Frequency>,
 }
@@ -75,10 +77,10 @@ impl DemoJob {
         let supports: Vec<Support> = protocols.iter().filter_map(|(_, p)| Support::of(p)).collect();
         let standard_errors: Vec<f64> =
             supports.iter().map(|s| s.standard_error(1.0 / EDUCATION.len() as f64, users)).collect();
-        let best = best(&comparison, &standard_errors);
+        let (best, best_by) = best(&comparison, &standard_errors);
         let frequencies = self.simulate(&protocols[best].1, &supports[best])?;
         let (epsilon, seed) = (EPSILON, self.seed);
-        Ok(DemoReport { users, epsilon, seed, comparison, standard_errors, best, frequencies })
+        Ok(DemoReport { users, epsilon, seed, comparison, standard_errors, best, best_by, frequencies })
     }
 
     /// Draws a report for each person and estimates the frequencies from the reports alone.
@@ -125,12 +127,16 @@ fn compare(spec: &ProtocolSpec) -> Result<MetricsReport> {
 }
 
 /// The protocol with the highest effective participation or, until all have a value, the smallest standard error.
-fn best(comparison: &[MetricsReport], standard_errors: &[f64]) -> usize {
+fn best(comparison: &[MetricsReport], standard_errors: &[f64]) -> (usize, &'static str) {
     let participation = |report: &MetricsReport| Some(report.evaluations.last()?.answer.number()?.value);
     let known: Option<Vec<f64>> = comparison.iter().map(participation).collect();
-    let merit = known.unwrap_or_else(|| standard_errors.iter().map(|error| -error).collect());
+    let (merit, by) = match known {
+        Some(participation) => (participation, "highest F_mu"),
+        None => (standard_errors.iter().map(|error| -error).collect(), "smallest error"),
+    };
     // Of equals, the first.
-    (0..merit.len()).rev().max_by(|l, r| merit[*l].total_cmp(&merit[*r])).unwrap_or(0)
+    let best = (0..merit.len()).rev().max_by(|l, r| merit[*l].total_cmp(&merit[*r]));
+    (best.unwrap_or(0), by)
 }
 
 #[cfg(test)]

@@ -19,14 +19,14 @@ pub fn description(report: &Description) -> String {
         property("kind", report.protocol.name().into()),
         property("inputs", report.inputs.to_string()),
         property("outputs", report.outputs.map_or_else(|| power(report.outputs_bits), |b| b.to_string())),
-        property("report_bits", report.report_bits.to_string()),
-        property("declared_ldp", report.declared_level.map(|l| l.to_string()).unwrap_or_default()),
+        property("report_bits", number(report.report_bits)),
+        property("declared_ldp", report.declared_level.map(number).unwrap_or_default()),
     ];
     rows.extend(report.structure.iter().map(|e| property(e.metric.name(), value(e))));
     if let Some(matrix) = &report.matrix {
         for (output, row) in matrix.outputs.iter().zip(&matrix.rows) {
             for (input, q) in matrix.inputs.iter().zip(row) {
-                rows.push(["probability".into(), output.clone(), input.clone(), q.to_string()]);
+                rows.push(["probability".into(), output.clone(), input.clone(), number(*q)]);
             }
         }
     }
@@ -36,7 +36,7 @@ pub fn description(report: &Description) -> String {
 /// The report of the job `demo`: one line for each label.
 pub fn demo(report: &DemoReport) -> String {
     let row = |f: &crate::demo::Frequency| {
-        [f.label.into(), f.truth.to_string(), f.estimate.to_string(), f.standard_error.to_string()]
+        [f.label.into(), number(f.truth), number(f.estimate), number(f.standard_error)]
     };
     let header = ["label", "truth", "estimate", "standard_error"].map(String::from);
     table(header, report.frequencies.iter().map(row))
@@ -45,7 +45,7 @@ pub fn demo(report: &DemoReport) -> String {
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
     let answer = &evaluation.answer;
     let (error, method) = match &answer.value {
-        Ok(Value::Number(e)) => (e.error.to_string(), e.method.name()),
+        Ok(Value::Number(e)) => (number(e.error), e.method.name()),
         Ok(Value::Count(_, method) | Value::Truth(_, method)) => ("0".into(), method.name()),
         Err(_) => (String::new(), ""),
     };
@@ -64,11 +64,16 @@ fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
 
 fn value(evaluation: &MetricEvaluation) -> String {
     match &evaluation.answer.value {
-        Ok(Value::Number(e)) => e.value.to_string(),
+        Ok(Value::Number(e)) => number(e.value),
         Ok(Value::Count(count, _)) => count.to_string(),
         Ok(Value::Truth(truth, _)) => truth.to_string(),
         Err(_) => String::new(),
     }
+}
+
+/// A number in full; unlike `Display`, this form writes small numbers with an exponent.
+fn number(value: f64) -> String {
+    format!("{value:?}")
 }
 
 /// A number of outputs that fits no machine word.

@@ -1,7 +1,7 @@
 //! JSON, for programs: the machine interface, to be kept.
 
 use serde::Serialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use sottovoce::metric::Value;
 
 use crate::demo::DemoReport;
@@ -20,8 +20,6 @@ pub fn metrics(report: &MetricsReport) -> String {
 
 /// The report of the job `describe`.
 pub fn description(report: &Description) -> String {
-    let structure: Map<String, Json> =
-        report.structure.iter().map(|e| (e.metric.name().to_owned(), evaluation(e))).collect();
     let matrix = report.matrix.as_ref().map(|m| json!({"outputs": m.outputs, "rows": m.rows}));
     object(&[
         ("protocol", compact(&report.protocol)),
@@ -32,7 +30,7 @@ pub fn description(report: &Description) -> String {
         ("outputs_bits", compact(&report.outputs_bits)),
         ("report_bits", compact(&report.report_bits)),
         ("declared_ldp", compact(&report.declared_level.map(number))),
-        ("structure", compact(&structure)),
+        ("evaluations", lines(report.structure.iter().map(|e| compact(&evaluation(e))))),
         ("matrix", compact(&matrix)),
         ("tree", compact(&report.tree.as_ref().map(branch))),
     ])

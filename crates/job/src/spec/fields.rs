@@ -130,13 +130,17 @@ impl Fields<'_> {
         read(tree, &Path::Key(self.path, key))
     }
 
-    /// Takes a field that may be absent.
+    /// Takes a field that may be absent, or null, which means the same.
     pub(crate) fn take_optional<T>(
         &mut self,
         key: &str,
         read: impl Fn(Tree, &Path<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        if self.has(key) { self.take(key, read).map(Some) } else { Ok(None) }
+        let is_absent = |(known, tree): &(String, Tree)| known == key && *tree == Tree::Null;
+        if !self.has(key) || self.entries.iter().any(is_absent) {
+            return Ok(None);
+        }
+        self.take(key, read).map(Some)
     }
 }
 

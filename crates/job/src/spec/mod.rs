@@ -29,7 +29,7 @@ mod tree;
 pub use prior::PriorSpec;
 pub use protocol::{NamedProtocol, ProtocolKind, ProtocolSpec};
 pub use schema::{prior_schema, protocol_schema};
-pub(crate) use tree::shown;
+pub(crate) use tree::{number_text, shown};
 
 use crate::error::Result;
 use crate::source::{self, Syntax, Written};

@@ -55,8 +55,12 @@ impl Tree {
 }
 
 /// A number as a person would write it, however large.
-fn number_text(value: f64) -> String {
-    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
+pub(crate) fn number_text(value: f64) -> String {
+    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) || !value.is_finite() {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
 }
 
 fn syntax_error(source: &Source, syntax: Syntax, message: &str, (line, column): (usize, usize)) -> Error {

@@ -42,7 +42,7 @@ fn comparison(document: &mut Document, report: &DemoReport) {
         let cells: String = row.evaluations.iter().map(|e| format!("{:>11}", cell(e))).collect();
         let error = format!("{:>11.4}", report.standard_errors[position]);
         let emphasis = if best { Emphasis::Strong } else { Emphasis::Plain };
-        let mark = if best { "  <- best" } else { "" };
+        let mark = if best { format!("  {}", report.best_by) } else { String::new() };
         document.line(emphasis, format!("{:<10}{cells}{error}{mark}", row.protocol.name()));
     }
     legend(document, report, &metrics);

@@ -16,7 +16,7 @@ pub fn description(report: &Description) -> Document {
     document.line(Emphasis::Plain, "");
     facts(&mut document, report);
     if let Some(tree) = &report.tree {
-        document.line(Emphasis::Plain, "").line(Emphasis::Strong, &tree.summary);
+        document.line(Emphasis::Plain, "").line(Emphasis::Strong, "Structure");
         branches(&mut document, &tree.parts, "");
     }
     if let Some(shown) = &report.matrix {
