@@ -1,2 +1,40 @@
-//! The command line tool.
-fn main() {}
+//! The command line tool `sottovoce`: arguments in, text out.
+//!
+//! Each command is a file in `command/` that reads as its walk: specification → check → run → render → write. All that is
+//! not arguments, colours, files or exit codes lives in `sottovoce_job`.
+
+mod arguments;
+mod command;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(usage) => {
+            // Nobody is left to be told that the pipe is closed.
+            let _ = usage.print();
+            return ExitCode::from(usage.exit_code() as u8);
+        }
+    };
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> failure::Result {
+    match command {
+        Command::Metrics(arguments) => command::metrics::run(&arguments),
+        Command::Describe(arguments) => command::describe::run(&arguments),
+        Command::Demo(arguments) => command::demo::run(&arguments),
+        Command::Schema(arguments) => command::schema::run(&arguments),
+        Command::Completions(arguments) => command::completions::run(&arguments),
+    }
+}

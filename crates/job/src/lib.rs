@@ -1,1 +1,34 @@
-//! Jobs.
+//! What the front ends of sottovoce share: specifications in, jobs run, answers rendered.
+//!
+//! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
+//!
+//! ```text
+//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv
+//! ```
+//!
+//! ```
+//! use sottovoce_job::{MetricsSpec, read_protocol};
+//!
+//! let spec = MetricsSpec { metrics: vec!["ldp".into()], ..MetricsSpec::of(read_protocol("grr:a=16,eps=1")?) };
+//! let report = spec.check()?.run();
+//! assert_eq!(report.evaluations[0].answer.number().unwrap().value, 1.0);
+//! # Ok::<(), sottovoce_job::Error>(())
+//! ```
+//!
+//! Nothing here prints, colours or parses arguments.
+
+pub mod demo;
+pub mod describe;
+pub mod error;
+pub mod metrics;
+pub mod render;
+pub mod source;
+pub mod spec;
+mod suggestion;
+
+pub use describe::{DescribeSpec, Description};
+pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use render::Format;
+pub use source::{Source, Written};
+pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

@@ -1,0 +1,38 @@
+//! `sottovoce describe`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{DescribeSpec, read_protocol};
+
+use crate::arguments::{ComputationArguments, OutputArguments};
+use crate::failure::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce describe -p grr:a=3,eps=1,labels=red/green/blue
+      A small protocol, with its matrix in words.
+
+  sottovoce describe -p oue:a=10000,eps=1
+      A protocol with 2^10000 outputs, described from its structure.
+
+  sottovoce describe -p protocol.json --format json
+      Any combination of protocols, for a program to read.";
+
+/// What a protocol is: its outputs, matrix when small, LDP level and structure.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DescribeArguments {
+    /// The protocol: a file, inline JSON, `-`, or a shorthand such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
+    protocol: String,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &DescribeArguments) -> Result {
+    arguments.computation.set_threads();
+    let job = DescribeSpec { protocol: read_protocol(&arguments.protocol)? }.check()?;
+    arguments.output.write(&job.run()?.render(arguments.output.format.into()))
+}

@@ -1,0 +1,7 @@
+//! The commands, one file each: arguments, examples, and the walk.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod describe;
+pub(crate) mod metrics;
+pub(crate) mod schema;

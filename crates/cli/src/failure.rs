@@ -1,0 +1,64 @@
+//! What went wrong, told to the user, and the exit code that says it to programs.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use sottovoce_job::{Error, ErrorKind};
+use thiserror::Error as ThisError;
+
+/// Why a command did not finish.
+#[derive(Debug, ThisError)]
+pub(crate) enum Failure {
+    /// The input is wrong, or the job could not be done.
+    #[error(transparent)]
+    Job(#[from] Error),
+    /// The output could not be written.
+    #[error("{}: cannot be written: {error}", path.as_ref().map_or("standard output".into(), |p| p.to_string_lossy()))]
+    Write {
+        /// The file, if it is not standard output.
+        path: Option<PathBuf>,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// The result of a command.
+pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// Tells the user, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        say(AnsiColor::Red, "error", &self.to_string());
+        if let Some(hint) = self.hint() {
+            say(AnsiColor::Cyan, "hint", &hint);
+        }
+        ExitCode::from(self.exit_code())
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Failure::Job(error) => error.hint(),
+            Failure::Write { .. } => None,
+        }
+    }
+
+    /// 2 for input that is wrong, too large or cannot be read; 1 for anything else.
+    fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Job(error) if error.kind() != ErrorKind::NotConverged => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Says something on standard error.
+pub(crate) fn say(colour: AnsiColor, what: &str, words: &str) {
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    // Nobody is left to be told if standard error is closed.
+    let _ = io::Write::write_all(
+        &mut anstream::stderr(),
+        format!("{style}{what}:{style:#} {words}\n").as_bytes(),
+    );
+}

@@ -1,0 +1,112 @@
+//! JSON, for programs: the machine interface, to be kept.
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use sottovoce::metric::Value;
+
+use crate::demo::DemoReport;
+use crate::describe::{Branch, Description};
+use crate::metrics::{MetricEvaluation, MetricsReport};
+
+/// The report of the job `metrics`.
+pub fn metrics(report: &MetricsReport) -> String {
+    let evaluations = report.evaluations.iter().map(|e| compact(&evaluation(e)));
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("evaluations", lines(evaluations)),
+    ])
+}
+
+/// The report of the job `describe`.
+pub fn description(report: &Description) -> String {
+    let matrix = report.matrix.as_ref().map(|m| json!({"outputs": m.outputs, "rows": m.rows}));
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("sentence", compact(&report.sentence)),
+        ("inputs", compact(&report.inputs)),
+        ("labels", compact(&report.labels)),
+        ("outputs", compact(&report.outputs)),
+        ("outputs_bits", compact(&report.outputs_bits)),
+        ("report_bits", compact(&report.report_bits)),
+        ("declared_ldp", compact(&report.declared_level.map(number))),
+        ("evaluations", lines(report.structure.iter().map(|e| compact(&evaluation(e))))),
+        ("matrix", compact(&matrix)),
+        ("tree", compact(&report.tree.as_ref().map(branch))),
+    ])
+}
+
+/// The report of the job `demo`.
+pub fn demo(report: &DemoReport) -> String {
+    let protocol = |m: &MetricsReport| {
+        let evaluations: Vec<Json> = m.evaluations.iter().map(evaluation).collect();
+        compact(&json!({"protocol": m.protocol, "prior": m.prior, "evaluations": evaluations}))
+    };
+    let frequency = |f: &crate::demo::Frequency| {
+        compact(
+            &json!({"label": f.label, "truth": f.truth, "estimate": f.estimate, "standard_error": f.standard_error}),
+        )
+    };
+    object(&[
+        ("source", compact(&crate::demo::SOURCE)),
+        ("users", compact(&report.users)),
+        ("seed", compact(&report.seed)),
+        ("comparison", lines(report.comparison.iter().map(protocol))),
+        ("best", compact(&report.best)),
+        ("frequencies", lines(report.frequencies.iter().map(frequency))),
+    ])
+}
+
+/// One metric with its value, or the reason why it has none.
+fn evaluation(evaluation: &MetricEvaluation) -> Json {
+    let MetricEvaluation { metric, users, answer } = evaluation;
+    let mut json = json!({"metric": metric.name(), "n": users, "value": null, "error": null, "method": null});
+    match &answer.value {
+        Ok(value) => {
+            let (value, error, method) = match value {
+                Value::Number(e) => (number(e.value), number(e.error), e.method),
+                Value::Count(count, method) => (json!(count), json!(0), *method),
+                Value::Truth(truth, method) => (json!(truth), json!(0), *method),
+            };
+            json["value"] = value;
+            json["error"] = error;
+            json["method"] = json!(method.name());
+        }
+        Err(absence) => json["reason"] = json!(absence.to_string()),
+    }
+    if let Some(warning) = &answer.warning {
+        json["warning"] = json!(warning);
+    }
+    json
+}
+
+/// A number; JSON has no infinity, so it is a text, and no NaN, so it is null.
+fn number(value: f64) -> Json {
+    match value {
+        f64::INFINITY => json!("inf"),
+        f64::NEG_INFINITY => json!("-inf"),
+        0.0 => json!(0),
+        _ => json!(value),
+    }
+}
+
+fn branch(branch: &Branch) -> Json {
+    let parts: Vec<Json> = branch.parts.iter().map(self::branch).collect();
+    json!({"weight": branch.weight, "summary": branch.summary, "parts": parts})
+}
+
+fn compact(value: &impl Serialize) -> String {
+    // Unwrap safety: our types have text keys, and writing to a string does not fail.
+    serde_json::to_string(value).unwrap()
+}
+
+/// An object with one line for each key.
+fn object(entries: &[(&str, String)]) -> String {
+    let entries: Vec<String> = entries.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+    format!("{{{}}}\n", entries.join(",\n "))
+}
+
+/// A list with one line for each entry.
+fn lines(entries: impl Iterator<Item = String>) -> String {
+    format!("[\n  {}]", entries.collect::<Vec<_>>().join(",\n  "))
+}

@@ -1,0 +1,69 @@
+//! Numbers for people: as many digits as are known and of use.
+
+/// Significant digits shown when more are known.
+const DIGITS: i32 = 6;
+
+/// A number with [`DIGITS`] significant digits, without needless zeros.
+pub(super) fn short(value: f64) -> String {
+    rounded(value, DIGITS)
+}
+
+/// A number with its error: the error is shown if it reaches the digits that are.
+pub(super) fn with_error(value: f64, error: f64) -> String {
+    let negligible = value.abs() * 0.5 * 10f64.powi(1 - DIGITS);
+    if !value.is_finite() || error <= negligible || error < 1e-12 {
+        return short(value);
+    }
+    if !error.is_finite() {
+        return format!("{} ± ?", short(value));
+    }
+    let places = (1 - exponent(error)).clamp(0, 15) as usize;
+    if places > 8 {
+        return format!("{} ± {error:.1e}", rounded(value, DIGITS));
+    }
+    format!("{value:.places$} ± {error:.places$}")
+}
+
+/// The power of ten of the first digit.
+fn exponent(value: f64) -> i32 {
+    value.abs().log10().floor() as i32
+}
+
+fn rounded(value: f64, digits: i32) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return value.to_string().replace("inf", "infinite");
+    }
+    let exponent = exponent(value);
+    if !(-5..=12).contains(&exponent) {
+        return format!("{value:.*e}", (digits - 1) as usize);
+    }
+    let places = (digits - 1 - exponent).max(0) as usize;
+    let text = format!("{value:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_long_as_they_need_to_be() {
+        assert_eq!(short(1.0), "1");
+        assert_eq!(short((-1f64).exp()), "0.367879");
+        assert_eq!(short(32_561.0), "32561");
+        assert_eq!(short(1e-9), "1.00000e-9");
+        assert_eq!(short(f64::INFINITY), "infinite");
+        assert_eq!(short(f64::NEG_INFINITY), "-infinite");
+    }
+
+    #[test]
+    fn errors_are_shown_when_they_matter() {
+        assert_eq!(with_error(0.8975, 1e-13), "0.8975");
+        assert_eq!(with_error(0.897_531, 0.0012), "0.8975 ± 0.0012");
+        assert_eq!(with_error(123.456, 7.0), "123.5 ± 7.0");
+        assert_eq!(with_error(0.5, f64::INFINITY), "0.5 ± ?");
+    }
+}
