@@ -27,7 +27,7 @@ const PENDING: [Metric; 13] = [
     Metric::DigitUtility,
 ];
 
-/// Largest deviation allowed to a deterministic value, in nats, whatever error it states.
+/// Largest deviation allowed to a deterministic value, in nats, whatever error it states; relative above 1.
 const TOLERANCE: f64 = 1e-11;
 
 struct Entry {
@@ -72,7 +72,7 @@ fn mistake(found: &Result<Value, Absence>, expected: &Entry) -> Option<String> {
     let rounding = 4.0 * f64::EPSILON * (1.0 + value.abs());
     let allowed = match method {
         Method::MonteCarlo => 4.0 * error,
-        _ => (error + rounding).min(TOLERANCE),
+        _ => (error + rounding).min(TOLERANCE * value.abs().max(1.0)),
     } + expected.error;
     (off > allowed || off.is_nan())
         .then(|| format!("{value} is off by {off:.1e}, allowed {allowed:.1e} ({method}, error {error:.1e})"))

@@ -8,7 +8,7 @@ use super::monte_carlo::mean_over_draws;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
 use crate::leakage::{self, UserPrior};
-use crate::prior::Prior;
+use crate::prior::{Dirichlet, Prior};
 use crate::protocol::{Channel, Matrix, MergedRows, Product, Protocol};
 
 /// Private information of one user, `H(X | P)`.
@@ -30,7 +30,7 @@ use crate::protocol::{Channel, Matrix, MergedRows, Product, Protocol};
 /// # Ok::<(), sottovoce::Error>(())
 /// ```
 pub fn user_entropy(prior: &Prior, settings: &Settings) -> Evaluation {
-    let entropy = |masses: Masses<'_>| Ok(Leakage::exact(leakage::user_entropy(&masses.as_prior())));
+    let entropy = |part: Part<'_>| Ok(Leakage::exact(leakage::user_entropy(&part.as_prior())));
     // Unwrap safety: the entropy exists under every prior.
     average(prior, settings, &entropy).unwrap().evaluation
 }
@@ -105,27 +105,41 @@ impl Leakage {
 /// # Errors
 /// A composition whose matrix would be too large.
 pub fn private_leakage(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Leakage, Absence> {
-    average(prior, settings, &|masses| given(protocol, masses))
+    average(prior, settings, &|part| given(protocol, part))
 }
 
-/// Dirichlet parameters, or the probabilities of a known `P`.
+/// What one part of a prior says: a Dirichlet distribution, or a known `P`.
 #[derive(Clone, Copy)]
-struct Masses<'a> {
-    values: &'a [f64],
-    is_point: bool,
+enum Part<'a> {
+    Dirichlet(&'a Dirichlet),
+    Point(&'a [f64]),
 }
 
-impl<'a> Masses<'a> {
-    fn point(values: &'a [f64]) -> Self {
-        Masses { values, is_point: true }
+impl<'a> Part<'a> {
+    /// Dirichlet parameters, or probabilities.
+    fn masses(&self) -> &'a [f64] {
+        match self {
+            Part::Dirichlet(dirichlet) => dirichlet.alpha(),
+            Part::Point(p) => p,
+        }
+    }
+
+    fn is_point(&self) -> bool {
+        matches!(self, Part::Point(_))
+    }
+
+    fn is_symmetric(&self) -> bool {
+        self.masses().iter().all(|mass| *mass == self.masses()[0])
     }
 
     fn as_prior(&self) -> UserPrior {
-        if self.is_point { UserPrior::point(self.values) } else { UserPrior::dirichlet(self.values) }
-    }
-
-    fn are_equal(&self) -> bool {
-        self.values.iter().all(|mass| *mass == self.values[0])
+        match self {
+            Part::Point(p) => UserPrior::point(p),
+            Part::Dirichlet(dirichlet) => {
+                let groups: Vec<_> = dirichlet.groups().iter().map(|g| (g.alpha, g.count)).collect();
+                UserPrior::dirichlet_groups(&groups)
+            }
+        }
     }
 }
 
@@ -133,25 +147,25 @@ impl<'a> Masses<'a> {
 fn average(
     prior: &Prior,
     settings: &Settings,
-    information: &(dyn Fn(Masses<'_>) -> Result<Leakage, Absence> + Sync),
+    information: &(dyn Fn(Part<'_>) -> Result<Leakage, Absence> + Sync),
 ) -> Result<Leakage, Absence> {
     match prior {
         Prior::Points(points) => {
             let parts = points.weights().iter().zip(points.points());
-            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(Masses::point(p))?))))
+            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(Part::Point(p))?))))
         }
         Prior::Own(_) => {
             let at = |ln_p: &[f64]| {
                 let p: Vec<f64> = ln_p.iter().map(|ln_p_x| ln_p_x.exp()).collect();
-                Ok(information(Masses::point(&p))?.evaluation.value)
+                Ok(information(Part::Point(&p))?.evaluation.value)
             };
             mean_over_draws(prior, settings, at).map(Leakage::exact)
         }
         Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
             let parts = prior.dirichlets().unwrap_or_default().into_iter();
-            weighted_sum(parts.map(|(weight, dirichlet)| {
-                Ok((weight, information(Masses { values: dirichlet.alpha(), is_point: false })?))
-            }))
+            weighted_sum(
+                parts.map(|(weight, dirichlet)| Ok((weight, information(Part::Dirichlet(dirichlet))?))),
+            )
         }
     }
 }
@@ -166,22 +180,22 @@ fn weighted_sum(parts: impl Iterator<Item = Result<(f64, Leakage), Absence>>) ->
     Ok(sum)
 }
 
-fn given(protocol: &Protocol, masses: Masses<'_>) -> Result<Leakage, Absence> {
-    let prior = || masses.as_prior();
+fn given(protocol: &Protocol, part: Part<'_>) -> Result<Leakage, Absence> {
+    let prior = || part.as_prior();
     Ok(Leakage::exact(match protocol {
         Protocol::Identity(_) => leakage::user_entropy(&prior()),
         Protocol::GeneralisedRandomisedResponse(grr) => leakage::randomised_response(grr.epsilon(), &prior()),
         Protocol::UnaryEncoding(ue) => leakage::unary_encoding(ue.bits(), &prior()),
         Protocol::LocalHash(hash) => leakage::unary_encoding(hash.as_unary().bits(), &prior()),
         Protocol::SubsetSelection(s) => leakage::subset_selection(s.size(), s.epsilon(), &prior()),
-        Protocol::Deterministic(map) => leakage::deterministic(masses.values, map.map(), masses.is_point),
+        Protocol::Deterministic(map) => leakage::deterministic(part.masses(), map.map(), part.is_point()),
         Protocol::Erasure(erasure) => leakage::erasure(erasure.reveal(), &prior()),
-        Protocol::Matrix(matrix) => of_matrix(matrix, masses),
-        Protocol::Composition(composition) => of_matrix(composition.composed()?, masses),
-        Protocol::Product(product) => return of_product(product, masses),
+        Protocol::Matrix(matrix) => of_matrix(matrix, part),
+        Protocol::Composition(composition) => of_matrix(composition.composed()?, part),
+        Protocol::Product(product) => return of_product(product, part),
         Protocol::Mixture(mixture) => {
             let parts = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
-            return weighted_sum(parts.map(|(weight, part)| Ok((*weight, given(part, masses)?))));
+            return weighted_sum(parts.map(|(weight, protocol)| Ok((*weight, given(protocol, part)?))));
         }
     }))
 }
@@ -197,35 +211,35 @@ fn add_direction(rows: &mut MergedRows, row: &[f64], sorted: bool) {
     }
 }
 
-fn of_matrix(matrix: &Matrix, masses: Masses<'_>) -> Evaluation {
+fn of_matrix(matrix: &Matrix, part: Part<'_>) -> Evaluation {
     let mut directions = MergedRows::new(matrix.inputs());
-    let sorted = masses.are_equal();
+    let sorted = part.is_symmetric();
     matrix.rows().for_each(|row| add_direction(&mut directions, row, sorted));
-    of_directions(&directions.into_matrix(), masses)
+    of_directions(&directions.into_matrix(), part)
 }
 
-fn of_directions(directions: &Matrix, masses: Masses<'_>) -> Evaluation {
+fn of_directions(directions: &Matrix, part: Part<'_>) -> Evaluation {
     let rows: Vec<&[f64]> = directions.rows().collect();
-    let pairs = |row: &[f64]| masses.values.iter().copied().zip(row.iter().copied()).collect::<Vec<_>>();
+    let pairs = |row: &[f64]| part.masses().iter().copied().zip(row.iter().copied()).collect::<Vec<_>>();
     let parts: Vec<Evaluation> =
-        rows.par_iter().map(|row| leakage::row(&pairs(row), masses.is_point)).collect();
+        rows.par_iter().map(|row| leakage::row(&pairs(row), part.is_point())).collect();
     parts.into_iter().fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
 }
 
-fn of_product(product: &Product, masses: Masses<'_>) -> Result<Leakage, Absence> {
+fn of_product(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
     let mut directions = MergedRows::new(product.inputs());
-    let sorted = masses.are_equal();
+    let sorted = part.is_symmetric();
     match product.for_each_row(|row| add_direction(&mut directions, row, sorted)) {
-        Ok(()) => Ok(Leakage::exact(of_directions(&directions.into_matrix(), masses))),
-        Err(Error::TooLarge { .. }) => bracket(product, masses),
+        Ok(()) => Ok(Leakage::exact(of_directions(&directions.into_matrix(), part))),
+        Err(Error::TooLarge { .. }) => bracket(product, part),
         Err(error) => Err(error.into()),
     }
 }
 
-fn bracket(product: &Product, masses: Masses<'_>) -> Result<Leakage, Absence> {
-    let parts = product.factors().iter().map(|factor| given(factor, masses));
+fn bracket(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
+    let parts = product.factors().iter().map(|factor| given(factor, part));
     let parts: Vec<Evaluation> = parts.map(|part| Ok(part?.evaluation)).collect::<Result<_, Absence>>()?;
-    let most = leakage::user_entropy(&masses.as_prior()).value;
+    let most = leakage::user_entropy(&part.as_prior()).value;
     let upper = parts.iter().map(|part| part.value + part.error).sum::<f64>().min(most);
     let lower = parts.iter().map(|part| part.value - part.error).fold(0.0, f64::max);
     let evaluation = Evaluation::new((lower + upper) / 2.0, (upper - lower) / 2.0, Method::Quadrature);
