@@ -63,7 +63,7 @@ pub fn mean_ln_det(
         let spent = points as usize * REPLICATES as usize;
         let arrived = found.error <= tolerance && spent as f64 * total >= POINTS_TIMES_TOTAL;
         let exhausted = 2 * spent > evaluations || points == MOST_POINTS;
-        if arrived || exhausted || found.value.is_nan() {
+        if arrived || exhausted || !found.value.is_finite() {
             return found;
         }
         points *= 2;
