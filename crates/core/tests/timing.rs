@@ -23,7 +23,7 @@ fn report(name: &str, fisher: &dyn FisherInformation, alpha: f64, tolerance: f64
 #[ignore = "prints timings"]
 fn timings() {
     for a in [4, 6, 10, 30, 100, 1000] {
-        for epsilon in [1.0, 4.0] {
+        for epsilon in [1.0f64, 4.0] {
             let k = ((a as f64 / (epsilon.exp() + 1.0)) as usize).max(1);
             report(&format!("OUE({epsilon})"), &UnaryEncoding::optimised(a, epsilon, 1e-9), 0.5, 1e-3);
             report(&format!("RAPPOR({epsilon})"), &UnaryEncoding::rappor(a, epsilon, 1e-9), 0.5, 1e-3);
