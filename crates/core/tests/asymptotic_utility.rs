@@ -139,7 +139,7 @@ impl Square {
         match self {
             Square::Grr(epsilon) => {
                 let beta = epsilon.exp_m1();
-                let truth = |i: usize| f64::from(u8::from(i % (inputs + 1) == 0));
+                let truth = |i: usize| f64::from(u8::from(i.is_multiple_of(inputs + 1)));
                 let entries = |base: f64| {
                     (0..inputs * inputs).map(|i| (base + beta * truth(i)) / (inputs as f64 + beta)).collect()
                 };

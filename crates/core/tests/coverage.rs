@@ -53,3 +53,14 @@ fn matrix_with_zeros() {
 fn corners_of_the_simplex() {
     check("OUE(3), a = 3", &UnaryEncoding::optimised(3, 3.0, 1e-10), &[0.02; 3], 4096);
 }
+
+#[test]
+fn thirty_inputs_against_a_long_run() {
+    let (protocol, alpha) = (UnaryEncoding::optimised(30, 4.0, 1e-9), [0.5; 30]);
+    let long = quasi_monte_carlo::mean_ln_det(&protocol, &alpha, 0.0, 1 << 15, 999);
+    let short = quasi_monte_carlo::mean_ln_det(&protocol, &alpha, 0.0, 128, 1);
+    assert!(long.error < 0.1 * short.error);
+    let misses = misses(&protocol, &alpha, long.value, 128);
+    println!("OUE(4), a = 30: {misses} misses of 200, error {:.1e}", short.error);
+    assert!((1..=22).contains(&misses), "{misses} misses of 200");
+}

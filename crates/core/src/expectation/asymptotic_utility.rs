@@ -86,7 +86,9 @@ pub fn utility_of_ln_det(inputs: usize, ln_det: Evaluation) -> Evaluation {
 /// [`quasi_monte_carlo`]. Up to three inputs the tolerance asked for is `1e-12` whatever `effort` says: it costs nothing.
 ///
 /// # Accuracy
-/// Two and three inputs: below `1e-11` in `U_as` for the priors and protocols of `tests/asymptotic_utility.rs`.
+/// Two and three inputs: below `1e-11` in `U_as` for all 141 cases of `tests/asymptotic_utility.rs`, among them `α` from 0.01 to `10^4`, `ε` from `1e-6`
+/// to 50 and matrices with zeros. More inputs: the stated error, see `tests/coverage.rs`. A protocol that is not faithful gives `−∞`, or, in floating point, a large
+/// negative number: check its rank first.
 ///
 /// # Panics
 /// If `alpha` has not one parameter for each input.

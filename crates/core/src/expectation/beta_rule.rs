@@ -172,4 +172,15 @@ mod tests {
             assert!((found / exact - 1.0).abs() < 1e-12, "{head} {tail} {found} {exact}");
         }
     }
+
+    #[test]
+    fn mean_logarithms_agree_with_the_gauss_rule() {
+        for (head, tail) in [(0.01, 0.02), (0.01, 99.99), (0.5, 4999.5), (100.0, 1e5), (2.0, 0.3)] {
+            for c in [1e-6, 0.1, 1.7, 54.0] {
+                let gauss = mean(&gauss(head, tail, 90), |ln_b, _| (c * ln_b.exp()).ln_1p());
+                let found = mean_ln_one_plus(head, tail, c);
+                assert!((found / gauss - 1.0).abs() < 1e-11, "{head} {tail} {c} {found} {gauss}");
+            }
+        }
+    }
 }

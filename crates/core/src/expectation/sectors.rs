@@ -14,7 +14,7 @@ use crate::fisher::{FisherInformation, Point};
 ///
 /// Panels double up to 8, are 8 wide up to 64 (bends at gaps of `ε ≤ 60`), and double again to where the density is `e^{−40}`.
 pub(super) fn mean_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], order: usize) -> f64 {
-    let sectors: Vec<(Vec<usize>, Vec<Vec<(f64, f64)>>)> =
+    let sectors: Vec<(Vec<usize>, Vec<Rule>)> =
         orders(alpha.len()).into_iter().map(|inputs| rules(alpha, inputs, order)).collect();
     let starts: Vec<_> =
         sectors.iter().flat_map(|sector| sector.1[0].iter().map(move |node| (sector, *node))).collect();
@@ -34,6 +34,9 @@ pub(super) fn points(alpha: &[f64], order: usize) -> usize {
     orders(alpha.len()).into_iter().map(count).sum()
 }
 
+/// Nodes and weights.
+type Rule = Vec<(f64, f64)>;
+
 struct Sector<'a> {
     alpha: &'a [f64],
     inputs: &'a [usize],
@@ -47,7 +50,7 @@ fn orders(inputs: usize) -> Vec<Vec<usize>> {
 }
 
 /// The order and, for each gap, nodes and weights. The density falls with gap `i` like the `α` of all smaller inputs.
-fn rules(alpha: &[f64], inputs: Vec<usize>, order: usize) -> (Vec<usize>, Vec<Vec<(f64, f64)>>) {
+fn rules(alpha: &[f64], inputs: Vec<usize>, order: usize) -> (Vec<usize>, Vec<Rule>) {
     let rate = |i: usize| inputs[i..].iter().map(|&x| alpha[x]).sum::<f64>();
     let first = alpha.iter().fold(1.0, |width: f64, alpha_x| width.min(alpha_x.powf(-0.5)));
     let unit = gauss(1.0, 1.0, order);
@@ -82,7 +85,7 @@ fn panels(first: f64, range: f64) -> Vec<f64> {
 fn gap(
     fisher: &dyn FisherInformation,
     sector: &Sector,
-    rest: &[Vec<(f64, f64)>],
+    rest: &[Rule],
     ln_sorted: &mut Vec<f64>,
     weight: f64,
     (gap_width, node_weight): (f64, f64),

@@ -12,7 +12,7 @@ use super::{FisherInformation, Point};
 /// an output are enough.
 ///
 /// # Accuracy
-/// Relative error below `1e-15` or so (`tests/fisher_extremes.rs`: 24 matrices with and without zeros, `a ≤ 6`, `b ≤ 9`, coordinates of `p` down to
+/// Relative error below `2e-15` (`tests/fisher_extremes.rs`: 24 matrices with and without zeros, `a ≤ 6`, `b ≤ 9`, coordinates of `p` down to
 /// `e^{−1500}`, against 2000 digits). Differences of columns are taken by subtraction, which at `ε = 1e-6` costs ten digits of
 /// `q`; [`DenseMatrix::with_deviations`] avoids that.
 ///
