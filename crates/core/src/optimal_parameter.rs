@@ -6,69 +6,93 @@
 
 use std::collections::HashMap;
 
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
 
 use crate::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::{FisherInformation, Point, SubsetSelection, UnaryEncoding};
+use crate::prior::{Dirichlet, Prior};
+use crate::protocol::{BitNoise, MAX_INPUTS};
 
-/// The range `g ≥ 2` of local hashing with budget `epsilon` that has the largest asymptotic utility.
-///
-/// `prior` is a mixture of Dirichlet distributions: weights and parameters.
+/// Beyond so many inputs the parameter for many inputs is taken without a search.
+const MOST_INPUTS_SEARCHED: usize = 20_000;
+
+/// The number `g ≥ 2` of buckets of local hash with level `epsilon` that has the largest asymptotic utility. For a point prior,
+/// which has no asymptotic utility, the best under the Jeffreys prior.
 ///
 /// # Method and cost
-/// A climb from `e^ε + 1` (best for a rare value), or `√(a e^ε)` if that is less, with shrinking ratios, some ten to twenty utilities on 8 to 512 common points. The range stops at
-/// `10^15`: beyond, at `ε > 34`, the utility no longer changes in a double.
+/// A climb from `e^ε + 1` (best for a rare value), or `√(a e^ε)` if that is less, with shrinking ratios: some ten to twenty
+/// utilities on 8 to 512 common points, under a second up to `a = 1000`. Beyond 20 000 inputs the start itself.
 ///
 /// # Example
 /// ```
-/// use sottovoce::optimal_parameter::best_hash_range;
-/// assert_eq!(best_hash_range(&[(1.0, vec![0.5; 3])], 0.5, 0), 2);
+/// use sottovoce::{Prior, optimal_parameter::best_hash_range};
+/// assert_eq!(best_hash_range(&Prior::jeffreys(3)?, 0.5), 2);
+/// # Ok::<(), sottovoce::Error>(())
 /// ```
-pub fn best_hash_range(prior: &[(f64, Vec<f64>)], epsilon: f64, seed: u64) -> u64 {
-    let points = common_points(prior, seed, 1 << 16);
-    let inputs = prior[0].1.len();
+pub fn best_hash_range(prior: &Prior, epsilon: f64) -> usize {
     // Where e^ε exceeds the number of inputs, collisions are rare enough long before g = e^ε.
-    let odds = epsilon.exp();
-    let guess = ((odds + 1.0).min((inputs as f64 * odds).sqrt()).min(1e15) as u64).max(2);
-    climb(2, 1_000_000_000_000_000, guess, |range| {
-        mean_ln_det(&UnaryEncoding::local_hashing(inputs, range as f64, epsilon, TOLERANCE), &points)
+    let (inputs, odds) = (prior.inputs(), epsilon.exp());
+    let guess = (odds + 1.0).min((inputs as f64 * odds).sqrt()).min(MAX_INPUTS as f64) as usize;
+    if inputs > MOST_INPUTS_SEARCHED {
+        return guess.max(2);
+    }
+    let points = common_points(prior, 1 << 16);
+    climb(2, MAX_INPUTS, guess.max(2), |range| {
+        mean_ln_det(&UnaryEncoding::new(inputs, &BitNoise::local_hash(range, epsilon), TOLERANCE), &points)
     })
 }
 
-/// The size `1 ≤ k < a` of subset selection with budget `epsilon` that has the largest asymptotic utility.
-///
-/// `prior` is a mixture of Dirichlet distributions: weights and parameters.
+/// The size `1 ≤ k < a` of subset selection with level `epsilon` that has the largest asymptotic utility. For a point prior,
+/// which has no asymptotic utility, the best under the Jeffreys prior.
 ///
 /// # Method and cost
 /// A climb from `a/(e^ε + 1)`, the minimax size, as [`best_hash_range`].
 ///
 /// # Example
 /// ```
-/// use sottovoce::optimal_parameter::best_subset_size;
-/// assert_eq!(best_subset_size(&[(1.0, vec![0.5; 6])], 1.0, 0), 2);
+/// use sottovoce::{Prior, optimal_parameter::best_subset_size};
+/// assert_eq!(best_subset_size(&Prior::jeffreys(6)?, 1.0), 2);
+/// # Ok::<(), sottovoce::Error>(())
 /// ```
-pub fn best_subset_size(prior: &[(f64, Vec<f64>)], epsilon: f64, seed: u64) -> usize {
-    let points = common_points(prior, seed, 1 << 13);
-    let inputs = prior[0].1.len();
-    let most = inputs as u64 - 1;
-    let guess = ((inputs as f64 / (epsilon.exp() + 1.0)).round() as u64).clamp(1, most);
-    let best = climb(1, most, guess, |size| {
-        mean_ln_det(&SubsetSelection::new(inputs, size as usize, epsilon, TOLERANCE), &points)
-    });
-    best as usize
+pub fn best_subset_size(prior: &Prior, epsilon: f64) -> usize {
+    let inputs = prior.inputs();
+    let guess = ((inputs as f64 / (epsilon.exp() + 1.0)).round() as usize).clamp(1, inputs - 1);
+    if inputs > MOST_INPUTS_SEARCHED {
+        return guess;
+    }
+    let points = common_points(prior, 1 << 13);
+    climb(1, inputs - 1, guess, |size| {
+        mean_ln_det(&SubsetSelection::new(inputs, size, epsilon, TOLERANCE), &points)
+    })
 }
 
 /// Relative tolerance of the eigenvalues: the utility is then good to half of it.
 const TOLERANCE: f64 = 1e-7;
 
-/// Points of the prior with their weights, fewer when there are many inputs: `coordinates` numbers in all.
-fn common_points(prior: &[(f64, Vec<f64>)], seed: u64, coordinates: usize) -> Vec<(f64, Point)> {
-    let draws = (coordinates / prior[0].1.len()).next_power_of_two().clamp(8, 512) as u32;
-    let part = |(i, (weight, alpha)): (usize, &(f64, Vec<f64>))| {
-        let sequence = DirichletSequence::new(seed, i as u32);
-        (0..draws).map(|j| (weight / f64::from(draws), sequence.point(j, alpha))).collect::<Vec<_>>()
+/// Points of the prior with their weights, fewer when there are many inputs: `coordinates` numbers in all. Always the same.
+fn common_points(prior: &Prior, coordinates: usize) -> Vec<(f64, Point)> {
+    let draws = (coordinates / prior.inputs()).next_power_of_two().clamp(8, 512) as u32;
+    let weight = |part: f64| part / f64::from(draws);
+    let of_part = |(i, (part, dirichlet)): (usize, (f64, &Dirichlet))| {
+        let sequence = DirichletSequence::new(0, i as u32);
+        (0..draws).map(|j| (weight(part), sequence.point(j, dirichlet.alpha()))).collect::<Vec<_>>()
     };
-    prior.iter().enumerate().flat_map(part).collect()
+    match prior {
+        Prior::Own(own) => {
+            let mut rng = ChaCha8Rng::seed_from_u64(0);
+            (0..draws).map(|_| (weight(1.0), Point::from_ln_weights(own.sample_ln(&mut rng)))).collect()
+        }
+        Prior::Points(_) => {
+            let sequence = DirichletSequence::new(0, 0);
+            let jeffreys = vec![0.5; prior.inputs()];
+            (0..draws).map(|j| (weight(1.0), sequence.point(j, &jeffreys))).collect()
+        }
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+            prior.dirichlets().unwrap_or_default().into_iter().enumerate().flat_map(of_part).collect()
+        }
+    }
 }
 
 fn mean_ln_det(fisher: &dyn FisherInformation, points: &[(f64, Point)]) -> f64 {
@@ -79,13 +103,13 @@ fn mean_ln_det(fisher: &dyn FisherInformation, points: &[(f64, Point)]) -> f64 {
 /// The integer in `low..=high` with the largest value of a function with one maximum, within half a percent beyond 200.
 ///
 /// Neighbours at a ratio are tried; the ratio shrinks to its square root when neither is better.
-fn climb(low: u64, high: u64, guess: u64, function: impl Fn(u64) -> f64) -> u64 {
+fn climb(low: usize, high: usize, guess: usize, function: impl Fn(usize) -> f64) -> usize {
     let mut known = HashMap::new();
-    let mut value = |at: u64| *known.entry(at).or_insert_with(|| function(at));
+    let mut value = |at: usize| *known.entry(at).or_insert_with(|| function(at));
     let (mut best, mut ratio) = (guess, 2f64);
     loop {
-        let below = ((best as f64 / ratio) as u64).min(best - 1).max(low);
-        let above = ((best as f64 * ratio).ceil() as u64).max(best + 1).min(high);
+        let below = ((best as f64 / ratio) as usize).min(best - 1).max(low);
+        let above = ((best as f64 * ratio).ceil() as usize).max(best + 1).min(high);
         match [below, above].into_iter().find(|&side| value(side) > value(best)) {
             Some(side) => best = side,
             None if ratio < FINEST_RATIO || (above <= best + 1 && best <= below + 1) => return best,
@@ -100,24 +124,25 @@ const FINEST_RATIO: f64 = 1.005;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expectation::{Effort, asymptotic_utility};
+    use crate::Protocol;
+    use crate::metric::{Settings, asymptotic_utility};
 
-    fn jeffreys(inputs: usize) -> Vec<(f64, Vec<f64>)> {
-        vec![(1.0, vec![0.5; inputs])]
+    fn jeffreys(inputs: usize) -> Prior {
+        Prior::jeffreys(inputs).unwrap()
     }
 
     #[test]
     fn climbing_finds_the_top() {
         for top in [2, 3, 17, 99, 190] {
-            assert_eq!(climb(2, 1_000_000, 50, |at| -(at as f64 - f64::from(top)).abs()), top as u64);
+            assert_eq!(climb(2, 1_000_000, 50, |at| -(at as f64 - f64::from(top)).abs()), top as usize);
         }
     }
 
     #[test]
     fn known_subset_sizes() {
-        assert_eq!(best_subset_size(&jeffreys(6), 1.0, 0), 2);
-        assert_eq!(best_subset_size(&jeffreys(4), 0.5, 0), 2);
-        assert_eq!(best_subset_size(&jeffreys(3), 1.0, 0), 1);
+        assert_eq!(best_subset_size(&jeffreys(6), 1.0), 2);
+        assert_eq!(best_subset_size(&jeffreys(4), 0.5), 2);
+        assert_eq!(best_subset_size(&jeffreys(3), 1.0), 1);
     }
 
     #[test]
@@ -125,23 +150,22 @@ mod tests {
         for (a, epsilon, range, size) in
             [(100, 0.1, 2, 48), (100, 5.0, 80, 1), (1000, 1.0, 4, 269), (1000, 4.0, 54, 18)]
         {
-            assert!(best_hash_range(&jeffreys(a), epsilon, 1).abs_diff(range) <= range / 20);
-            assert!(best_subset_size(&jeffreys(a), epsilon, 1).abs_diff(size) <= size / 20);
+            assert!(best_hash_range(&jeffreys(a), epsilon).abs_diff(range) <= range / 20);
+            assert!(best_subset_size(&jeffreys(a), epsilon).abs_diff(size) <= size / 20);
         }
     }
 
     #[test]
     fn neighbours_are_worse_by_cubature() {
-        let utility = |range: u64, epsilon: f64, inputs: usize| {
-            let protocol = UnaryEncoding::local_hashing(inputs, range as f64, epsilon, 1e-12);
-            asymptotic_utility(&protocol, &jeffreys(inputs), &Effort { tolerance: 1e-8, ..Effort::default() })
-                .value
-        };
+        let settings = Settings { tolerance: 1e-8, seed: 0 };
         for (inputs, epsilon) in [(2, 1.0), (3, 0.5), (3, 2.0), (4, 1.0)] {
-            let best = best_hash_range(&jeffreys(inputs), epsilon, 0);
-            let top = utility(best, epsilon, inputs);
-            assert!(top >= utility(best + 1, epsilon, inputs), "{inputs} {epsilon} {best}");
-            assert!(best == 2 || top >= utility(best - 1, epsilon, inputs), "{inputs} {epsilon} {best}");
+            let utility = |g| {
+                let protocol = Protocol::lh(inputs, g, epsilon).unwrap();
+                asymptotic_utility(&protocol, &jeffreys(inputs), &settings).unwrap().value
+            };
+            let best = best_hash_range(&jeffreys(inputs), epsilon);
+            assert!(utility(best) >= utility(best + 1), "{inputs} {epsilon} {best}");
+            assert!(best == 2 || utility(best) >= utility(best - 1), "{inputs} {epsilon} {best}");
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use sottovoce::expectation::{cubature, quasi_monte_carlo};
 use sottovoce::fisher::{DenseMatrix, FisherInformation, SubsetSelection, UnaryEncoding};
+use sottovoce::protocol::BitNoise;
 
 fn misses(fisher: &dyn FisherInformation, alpha: &[f64], exact: f64, evaluations: usize) -> usize {
     let miss = |seed: &u64| {
@@ -25,17 +26,22 @@ fn check(name: &str, fisher: &dyn FisherInformation, alpha: &[f64], evaluations:
 
 #[test]
 fn unary_encoding_with_few_points() {
-    check("OUE(1), a = 4", &UnaryEncoding::optimised(4, 1.0, 1e-10), &[0.5; 4], 128);
+    check("OUE(1), a = 4", &UnaryEncoding::new(4, &BitNoise::oue(1.0), 1e-10), &[0.5; 4], 128);
 }
 
 #[test]
 fn unary_encoding_with_many_points() {
-    check("RAPPOR(2), a = 4", &UnaryEncoding::rappor(4, 2.0, 1e-10), &[0.5; 4], 2048);
+    check("RAPPOR(2), a = 4", &UnaryEncoding::new(4, &BitNoise::rappor(2.0), 1e-10), &[0.5; 4], 2048);
 }
 
 #[test]
 fn five_inputs_and_a_lopsided_prior() {
-    check("OUE(1), a = 5", &UnaryEncoding::optimised(5, 1.0, 1e-10), &[0.05, 0.3, 1.0, 2.0, 5.0], 512);
+    check(
+        "OUE(1), a = 5",
+        &UnaryEncoding::new(5, &BitNoise::oue(1.0), 1e-10),
+        &[0.05, 0.3, 1.0, 2.0, 5.0],
+        512,
+    );
 }
 
 #[test]
@@ -51,12 +57,12 @@ fn matrix_with_zeros() {
 
 #[test]
 fn corners_of_the_simplex() {
-    check("OUE(3), a = 3", &UnaryEncoding::optimised(3, 3.0, 1e-10), &[0.02; 3], 4096);
+    check("OUE(3), a = 3", &UnaryEncoding::new(3, &BitNoise::oue(3.0), 1e-10), &[0.02; 3], 4096);
 }
 
 #[test]
 fn thirty_inputs_against_a_long_run() {
-    let (protocol, alpha) = (UnaryEncoding::optimised(30, 4.0, 1e-9), [0.5; 30]);
+    let (protocol, alpha) = (UnaryEncoding::new(30, &BitNoise::oue(4.0), 1e-9), [0.5; 30]);
     let long = quasi_monte_carlo::mean_ln_det(&protocol, &alpha, 0.0, 1 << 15, 999);
     let short = quasi_monte_carlo::mean_ln_det(&protocol, &alpha, 0.0, 128, 1);
     assert!(long.error < 0.1 * short.error);

@@ -1,6 +1,7 @@
 //! Log-determinants at the extremes, against arithmetic of 60 and 2000 digits.
 
 use sottovoce::fisher::{DenseMatrix, FisherInformation, Point, SubsetSelection, UnaryEncoding};
+use sottovoce::protocol::BitNoise;
 
 /// Inputs, matrix in 64ths, logarithms of unnormalised probabilities, `ln det M`.
 #[rustfmt::skip]
@@ -79,8 +80,8 @@ fn many_inputs_at_two_levels() {
         let level = |x: usize| if x < few { mass / few as f64 } else { (1.0 - mass) / (a - few) as f64 };
         let point = Point::from_probabilities((0..a).map(level).collect());
         let found = match kind {
-            Kind::Optimised => UnaryEncoding::optimised(a, epsilon, 1e-13).ln_det(&point),
-            Kind::Rappor => UnaryEncoding::rappor(a, epsilon, 1e-13).ln_det(&point),
+            Kind::Optimised => UnaryEncoding::new(a, &BitNoise::oue(epsilon), 1e-13).ln_det(&point),
+            Kind::Rappor => UnaryEncoding::new(a, &BitNoise::rappor(epsilon), 1e-13).ln_det(&point),
             Kind::Subset => SubsetSelection::new(a, k, epsilon, 1e-13).ln_det(&point),
         };
         println!("{:e} {a} {kind:?} {epsilon} {k} {found} {exact}", (found - exact).abs());

@@ -7,13 +7,11 @@
 //! control variates ([`quasi_monte_carlo`]): the integrand is a function of many weakly interacting coordinates, and `ln det`
 //! concentrates, so that a few hundred points give four digits at `a = 1000`.
 
-mod asymptotic_utility;
 mod beta_rule;
 pub mod cubature;
+mod mean;
 pub mod quasi_monte_carlo;
 mod regression;
 mod sectors;
 
-pub use asymptotic_utility::{
-    Effort, asymptotic_utility, expected_ln_det, identity_ln_det, square_ln_det, utility_of_ln_det,
-};
+pub use mean::{Effort, expected_ln_det};

@@ -42,7 +42,8 @@ const MOST_POINTS: u32 = 1 << 16;
 /// # Example
 /// ```
 /// use sottovoce::{expectation::quasi_monte_carlo::mean_ln_det, fisher::UnaryEncoding};
-/// let protocol = UnaryEncoding::optimised(20, 1.0, 1e-8);
+/// use sottovoce::protocol::BitNoise;
+/// let protocol = UnaryEncoding::new(20, &BitNoise::oue(1.0), 1e-8);
 /// let mean = mean_ln_det(&protocol, &[0.5; 20], 1e-2, 10_000, 7);
 /// assert!(mean.error < 1e-2);
 /// ```

@@ -8,7 +8,7 @@ use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Identity, P
 /// Unary encoding: input `x` sets bit `x` with probability `κ` and every other bit with probability `λ`.
 ///
 /// Local hashing over all functions to `g` values has the same metrics as `κ = e^ε/(e^ε+g−1)`, `λ = 1/g`
-/// ([`UnaryEncoding::local_hashing`]). `κ < λ` is the same protocol with all bits flipped.
+/// ([`BitNoise::local_hash`]).
 ///
 /// # Definition
 /// A report is a subset `y`; with `A = κ/λ`, `B = (1−κ)/(1−λ)`, `β = A/B − 1` its likelihood is proportional to
@@ -29,17 +29,15 @@ use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Identity, P
 /// # Example
 /// ```
 /// use sottovoce::fisher::{FisherInformation, Point, UnaryEncoding};
-/// let optimised = UnaryEncoding::optimised(1000, 1.0, 1e-10);
+/// use sottovoce::protocol::BitNoise;
+/// let optimised = UnaryEncoding::new(1000, &BitNoise::oue(1.0), 1e-10);
 /// let uniform = Point::from_ln_weights(vec![0.0; 1000]);
 /// assert!(optimised.ln_det(&uniform).is_finite());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnaryEncoding {
     inputs: usize,
-    kappa: f64,
-    /// `1 − κ`, which at large `ε` has digits that `κ` has lost.
-    miss: f64,
-    lambda: f64,
+    bits: BitNoise,
     /// `A/B − 1 = (κ−λ)/(λ(1−κ))`, which is `e^ε − 1`.
     beta: f64,
     tolerance: f64,
@@ -61,61 +59,21 @@ enum Form {
 }
 
 impl UnaryEncoding {
-    /// Unary encoding over `inputs` values with probabilities `kappa` and `lambda`, to a relative `tolerance` of each eigenvalue.
-    ///
-    /// # Panics
-    /// If a probability is not in `[0, 1]`.
-    pub fn new(inputs: usize, kappa: f64, lambda: f64, tolerance: f64) -> Self {
-        assert!(
-            (0.0..=1.0).contains(&kappa) && (0.0..=1.0).contains(&lambda),
-            "probabilities {kappa}, {lambda}"
-        );
-        if kappa < lambda {
-            return UnaryEncoding::new(inputs, 1.0 - kappa, 1.0 - lambda, tolerance);
-        }
-        let beta = (kappa - lambda) / (lambda * (1.0 - kappa));
-        UnaryEncoding::with_beta(inputs, (kappa, 1.0 - kappa), lambda, beta, tolerance)
-    }
-
     /// Unary encoding over `inputs` values with the given noise, to a relative `tolerance` of each eigenvalue.
-    pub fn of_bits(inputs: usize, bits: &BitNoise, tolerance: f64) -> Self {
-        let kappa = (bits.kappa, bits.kappa_complement);
-        UnaryEncoding::with_beta(inputs, kappa, bits.lambda, bits.level().exp_m1(), tolerance)
-    }
-
-    fn with_beta(inputs: usize, (kappa, miss): (f64, f64), lambda: f64, beta: f64, tolerance: f64) -> Self {
-        let form = if beta == 0.0 || kappa == lambda {
+    pub fn new(inputs: usize, bits: &BitNoise, tolerance: f64) -> Self {
+        let beta = bits.level().exp_m1();
+        let form = if beta == 0.0 {
             Form::Constant
-        } else if lambda == 0.0 {
+        } else if bits.lambda == 0.0 {
             Form::Erasure
         } else if inputs <= MOST_INPUTS_ENUMERATED {
-            Form::Enumerated(enumerated(inputs, (kappa, miss), lambda, beta))
-        } else if miss == 0.0 {
+            Form::Enumerated(enumerated(inputs, bits))
+        } else if bits.kappa_complement == 0.0 {
             Form::Certain
         } else {
-            Form::Regular(ExponentialSum::reciprocal(beta.ln_1p(), tolerance))
+            Form::Regular(ExponentialSum::reciprocal(bits.level(), tolerance))
         };
-        UnaryEncoding { inputs, kappa, miss, lambda, beta, tolerance, form }
-    }
-
-    /// Local hashing over all functions from `inputs` values to `range` values, with budget `epsilon`.
-    pub fn local_hashing(inputs: usize, range: f64, epsilon: f64, tolerance: f64) -> Self {
-        // 1 − κ = (g−1)/(e^ε+g−1), written so that e^ε cannot overflow.
-        let odds = (range - 1.0) * (-epsilon).exp();
-        let kappa = (1.0 / (1.0 + odds), odds / (1.0 + odds));
-        UnaryEncoding::with_beta(inputs, kappa, 1.0 / range, epsilon.exp_m1(), tolerance)
-    }
-
-    /// Basic RAPPOR with budget `epsilon`: `κ = e^{ε/2}/(1+e^{ε/2})`, `λ = 1 − κ`.
-    pub fn rappor(inputs: usize, epsilon: f64, tolerance: f64) -> Self {
-        let lambda = 1.0 / (1.0 + (0.5 * epsilon).exp());
-        let kappa = 1.0 / (1.0 + (-0.5 * epsilon).exp());
-        UnaryEncoding::with_beta(inputs, (kappa, lambda), lambda, epsilon.exp_m1(), tolerance)
-    }
-
-    /// Optimised unary encoding with budget `epsilon`: `κ = ½`, `λ = 1/(1+e^ε)`.
-    pub fn optimised(inputs: usize, epsilon: f64, tolerance: f64) -> Self {
-        UnaryEncoding::with_beta(inputs, (0.5, 0.5), 1.0 / (1.0 + epsilon.exp()), epsilon.exp_m1(), tolerance)
+        UnaryEncoding { inputs, bits: *bits, beta, tolerance, form }
     }
 
     fn ln_det_regular(&self, sum: &ExponentialSum, point: &Point) -> f64 {
@@ -123,7 +81,8 @@ impl UnaryEncoding {
             let scale = rate * self.beta;
             self.term(ln_weight - rate, point.p().iter().map(|p_x| scale * p_x))
         });
-        let ln_unit = 2.0 * self.beta.ln() + self.miss.ln() - (-self.lambda).ln_1p();
+        let ln_unit =
+            2.0 * self.beta.ln() + self.bits.kappa_complement.ln() - self.bits.lambda_complement.ln();
         (self.inputs as f64 - 1.0) * ln_unit + self.ln_det_of_terms(terms.collect())
     }
 
@@ -135,7 +94,7 @@ impl UnaryEncoding {
             let ln_rate = rate.ln() - ln_smallest;
             self.term(ln_weight - ln_smallest, point.ln_p().iter().map(|ln_p| (ln_rate + ln_p).exp()))
         });
-        -(self.inputs as f64 - 1.0) * self.lambda.ln() + self.ln_det_of_terms(terms.collect())
+        -(self.inputs as f64 - 1.0) * self.bits.lambda.ln() + self.ln_det_of_terms(terms.collect())
     }
 
     /// One exponential: its log weight and the probabilities of the bits under it.
@@ -143,8 +102,8 @@ impl UnaryEncoding {
         let mut term = Term { ln_weight, bits: Vec::with_capacity(self.inputs) };
         let mut product = 1.0;
         for exponent in exponents {
-            let set = self.lambda * (-exponent).exp();
-            let total = set + (1.0 - self.lambda);
+            let set = self.bits.lambda * (-exponent).exp();
+            let total = set + self.bits.lambda_complement;
             product *= total;
             if product < 1e-200 {
                 term.ln_weight += product.ln();
@@ -170,16 +129,16 @@ impl UnaryEncoding {
 const MOST_INPUTS_ENUMERATED: usize = 4;
 
 /// The matrix over all subsets, with deviations from the likelihood of an input outside the subset.
-fn enumerated(inputs: usize, (kappa, miss): (f64, f64), lambda: f64, beta: f64) -> DenseMatrix {
-    // (κ−λ)/(1−λ), from β = (κ−λ)/(λ(1−κ)) where that is finite: it has the digits of ε.
-    let difference = if beta.is_finite() { beta * lambda * miss } else { kappa - lambda } / (1.0 - lambda);
+fn enumerated(inputs: usize, bits: &BitNoise) -> DenseMatrix {
+    let difference = -bits.other_deviation; // (κ−λ)/(1−λ)
     let (mut rows, mut deviations) = (Vec::new(), Vec::new());
     for subset in 0u32..1 << inputs {
         for x in 0..inputs {
             let others = (subset & !(1 << x)).count_ones() as i32;
-            let likelihood = lambda.powi(others) * (1.0 - lambda).powi(inputs as i32 - 1 - others);
+            let likelihood =
+                bits.lambda.powi(others) * bits.lambda_complement.powi(inputs as i32 - 1 - others);
             let member = subset >> x & 1 == 1;
-            rows.push(likelihood * if member { kappa } else { miss });
+            rows.push(likelihood * if member { bits.kappa } else { bits.kappa_complement });
             deviations.push(if member { likelihood * difference } else { 0.0 });
         }
     }
@@ -230,8 +189,8 @@ impl FisherInformation for UnaryEncoding {
     fn ln_det(&self, point: &Point) -> f64 {
         match &self.form {
             Form::Constant => f64::NEG_INFINITY,
-            Form::Erasure if self.kappa == 1.0 => Identity { inputs: self.inputs }.ln_det(point),
-            Form::Erasure => Erasure { inputs: self.inputs, kept: self.kappa }.ln_det(point),
+            Form::Erasure if self.bits.kappa == 1.0 => Identity { inputs: self.inputs }.ln_det(point),
+            Form::Erasure => Erasure { inputs: self.inputs, kept: self.bits.kappa }.ln_det(point),
             Form::Certain => self.ln_det_certain(point),
             Form::Enumerated(matrix) => matrix.ln_det(point),
             Form::Regular(sum) => self.ln_det_regular(sum, point),
@@ -256,8 +215,7 @@ mod tests {
     use super::*;
 
     fn matrix(a: usize, kappa: f64, lambda: f64) -> DenseMatrix {
-        let (kappa, lambda) = if kappa < lambda { (1.0 - kappa, 1.0 - lambda) } else { (kappa, lambda) };
-        enumerated(a, (kappa, 1.0 - kappa), lambda, (kappa - lambda) / (lambda * (1.0 - kappa)))
+        enumerated(a, &BitNoise::new(kappa, lambda))
     }
 
     fn points(a: usize) -> Vec<Point> {
@@ -269,18 +227,13 @@ mod tests {
     fn agrees_with_enumeration() {
         let pairs = |epsilon: f64| {
             let half = (0.5 * epsilon).exp();
-            [
-                (half / (1.0 + half), 1.0 / (1.0 + half)),
-                (0.5, 1.0 / (1.0 + epsilon.exp())),
-                (0.9, 0.7),
-                (0.2, 0.9),
-            ]
+            [(half / (1.0 + half), 1.0 / (1.0 + half)), (0.5, 1.0 / (1.0 + epsilon.exp())), (0.9, 0.7)]
         };
         let mut worst: f64 = 0.0;
         for (a, epsilon) in [(5, 20.0), (6, 0.1), (7, 4.0), (8, 1e-3), (10, 2.0)] {
             for (kappa, lambda) in pairs(epsilon) {
                 for point in points(a) {
-                    let fast = UnaryEncoding::new(a, kappa, lambda, 1e-13).ln_det(&point);
+                    let fast = UnaryEncoding::new(a, &BitNoise::new(kappa, lambda), 1e-13).ln_det(&point);
                     let exact = matrix(a, kappa, lambda).ln_det(&point);
                     worst = worst.max((fast - exact).abs() / exact.abs().max(1.0));
                     assert!(
@@ -295,9 +248,9 @@ mod tests {
 
     #[test]
     fn certain_bits_and_erasure_agree_with_enumeration() {
-        for (kappa, lambda) in [(1.0, 0.3), (0.0, 0.6), (0.7, 0.0), (0.4, 1.0), (1.0, 0.0)] {
+        for (kappa, lambda) in [(1.0, 0.3), (1.0, 0.7), (0.7, 0.0), (1.0, 0.0)] {
             for point in points(5) {
-                let fast = UnaryEncoding::new(5, kappa, lambda, 1e-13).ln_det(&point);
+                let fast = UnaryEncoding::new(5, &BitNoise::new(kappa, lambda), 1e-13).ln_det(&point);
                 let exact = matrix(5, kappa, lambda).ln_det(&point);
                 assert!(
                     (fast - exact).abs() < 1e-11 * exact.abs().max(1.0),
@@ -309,6 +262,9 @@ mod tests {
 
     #[test]
     fn equal_probabilities_say_nothing() {
-        assert_eq!(UnaryEncoding::new(3, 0.4, 0.4, 1e-10).ln_det(&points(3)[0]), f64::NEG_INFINITY);
+        assert_eq!(
+            UnaryEncoding::new(3, &BitNoise::new(0.4, 0.4), 1e-10).ln_det(&points(3)[0]),
+            f64::NEG_INFINITY
+        );
     }
 }

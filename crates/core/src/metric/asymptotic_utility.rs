@@ -85,13 +85,11 @@ pub fn asymptotic_utility(
             utility_of(prior, settings, &|dirichlet| mean_response_ln_det(epsilon, dirichlet), &at)
         }
         Protocol::UnaryEncoding(ue) => {
-            of_fisher(&UnaryEncoding::of_bits(a, ue.bits(), STRUCTURE_TOLERANCE), prior, settings)
+            of_fisher(&UnaryEncoding::new(a, ue.bits(), STRUCTURE_TOLERANCE), prior, settings)
         }
-        Protocol::LocalHash(hash) => of_fisher(
-            &UnaryEncoding::of_bits(a, hash.as_unary().bits(), STRUCTURE_TOLERANCE),
-            prior,
-            settings,
-        ),
+        Protocol::LocalHash(hash) => {
+            of_fisher(&UnaryEncoding::new(a, hash.as_unary().bits(), STRUCTURE_TOLERANCE), prior, settings)
+        }
         Protocol::SubsetSelection(subset) => {
             let fisher = SubsetSelection::new(a, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE);
             of_fisher(&fisher, prior, settings)
