@@ -12,6 +12,7 @@ pub mod output;
 pub mod prior;
 pub mod protocol;
 pub mod special;
+pub mod split_mix;
 pub mod trapezoid;
 
 pub use error::{Error, ErrorKind, Result};

@@ -133,7 +133,7 @@ impl fmt::Debug for Dirichlet {
 
 /// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, which underflows for small `alpha` only
 /// after the logarithm is taken.
-fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
+pub(crate) fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
     // Unwrap safety: a valid Dirichlet has positive finite parameters.
     let boosted = Gamma::new(alpha + 1.0, 1.0).unwrap().sample(rng).ln();
     boosted + (1.0 - rng.random::<f64>()).ln() / alpha

@@ -34,6 +34,17 @@ pub fn trigamma(x: f64) -> f64 {
     special::Gamma::trigamma(&x)
 }
 
+/// The `u`-quantile of a Gamma(`alpha`) variable, `0 < u < 1`. Relative error below `1e-14` for `alpha`
+/// from `0.01` to `1e4` where the quantile is above `1e-15`.
+///
+/// ```
+/// let median = sottovoce::special::gamma_quantile(1.0, 0.5);
+/// assert!((median - 2f64.ln()).abs() < 1e-14);
+/// ```
+pub fn gamma_quantile(alpha: f64, u: f64) -> f64 {
+    spec_math::Gamma::igamma_inv(&alpha, u)
+}
+
 /// Where Stirling's series with [`STIRLING`] terms is exact to double precision: its first dropped term is below
 /// `1e-19` there.
 const STIRLING_FROM: f64 = 10.0;
@@ -123,6 +134,15 @@ pub fn ln_beta(x: f64, y: f64) -> f64 {
         + HALF_LN_TWO_PI
         + stirling_correction(small)
         + correction
+}
+
+/// `ln C(n, k)` for whole numbers `0 ≤ k ≤ n`. Error as of [`ln_beta`].
+///
+/// ```
+/// assert!((sottovoce::special::ln_binomial(4.0, 2.0) - 6f64.ln()).abs() < 1e-15);
+/// ```
+pub fn ln_binomial(n: f64, k: f64) -> f64 {
+    if k == 0.0 || k == n { 0.0 } else { -(n + 1.0).ln() - ln_beta(k + 1.0, n - k + 1.0) }
 }
 
 /// `ln B(α) = Σ_x ln Γ(α_x) − ln Γ(Σ_x α_x)`, the α given as groups `(alpha, count)`.

@@ -1,6 +1,9 @@
 //! One-dimensional rules for a Beta variable, with the logarithms of both ends.
 
-use spec_math::Gamma;
+use faer::{Mat, Side};
+
+use crate::dirichlet_mean::LinearForm;
+use crate::special::{digamma_difference, ln_beta};
 
 /// A node of a rule for `B ~ Beta`: `ln B`, `ln(1−B)` and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,76 +20,32 @@ pub(super) fn mean(rule: &[Node], f: impl Fn(f64, f64) -> f64) -> f64 {
 
 /// The Gauss rule of `Beta(head, tail)` with `order` nodes (Gauss–Jacobi): exact for polynomials of degree `2·order − 1`.
 ///
-/// Nodes are the eigenvalues of the Jacobi matrix (Golub and Welsch), `O(order²)`; a node is off by `1e-16` in absolute
+/// Nodes are the eigenvalues of the Jacobi matrix (Golub and Welsch), `O(order³)`; a node is off by `1e-16` in absolute
 /// terms, which is enough for integrands that are analytic at both ends.
 pub(super) fn gauss(head: f64, tail: f64, order: usize) -> Vec<Node> {
     let sum = head + tail;
-    let mut diagonal = vec![(head - tail) / sum];
-    let mut below = vec![];
+    let mut jacobi = Mat::<f64>::zeros(order, order);
+    jacobi[(0, 0)] = (head - tail) / sum;
     for i in 1..order {
         let (n, twice) = (i as f64, 2.0 * i as f64 + sum);
-        diagonal.push((head - tail) * (sum - 2.0) / ((twice - 2.0) * twice));
+        jacobi[(i, i)] = (head - tail) * (sum - 2.0) / ((twice - 2.0) * twice);
         let square = if i == 1 {
             4.0 * head * tail / (sum * sum * (sum + 1.0))
         } else {
             let numerator = 4.0 * n * (n + head - 1.0) * (n + tail - 1.0) * (n + sum - 2.0);
             numerator / ((twice - 2.0).powi(2) * (twice - 1.0) * (twice - 3.0))
         };
-        below.push(square.sqrt());
+        jacobi[(i, i - 1)] = square.sqrt();
     }
-    below.push(0.0);
-    let weights = eigenvalues(&mut diagonal, &mut below);
+    // Unwrap safety: the matrix is symmetric and finite, for which the algorithm always converges.
+    let eigen = jacobi.self_adjoint_eigen(Side::Lower).unwrap();
     // An eigenvalue may round past an end; 1e-18 is below what the node knows.
     let ln = |v: f64| v.max(1e-18).ln();
-    let node =
-        |(&x, &w): (&f64, &f64)| Node { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight: w };
-    diagonal.iter().zip(&weights).map(node).collect()
-}
-
-/// Turns the diagonal of a symmetric tridiagonal matrix into its eigenvalues and returns the squares of the first
-/// components of its unit eigenvectors: implicit QL with Wilkinson's shift.
-fn eigenvalues(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
-    let n = d.len();
-    let mut first = vec![0.0; n];
-    first[0] = 1.0;
-    for l in 0..n {
-        loop {
-            let m = (l..n - 1)
-                .find(|&m| e[m].abs() <= f64::EPSILON * (d[m].abs() + d[m + 1].abs()))
-                .unwrap_or(n - 1);
-            if m == l {
-                break;
-            }
-            sweep(d, e, &mut first, l, m);
-        }
-    }
-    first.iter().map(|z| z * z).collect()
-}
-
-fn sweep(d: &mut [f64], e: &mut [f64], first: &mut [f64], l: usize, m: usize) {
-    let slope = (d[l + 1] - d[l]) / (2.0 * e[l]);
-    let mut g = d[m] - d[l] + e[l] / (slope + slope.hypot(1.0).copysign(slope));
-    let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-    for i in (l..m).rev() {
-        let (f, b) = (s * e[i], c * e[i]);
-        let r = f.hypot(g);
-        e[i + 1] = r;
-        if r == 0.0 {
-            d[i + 1] -= p;
-            e[m] = 0.0;
-            return;
-        }
-        (s, c) = (f / r, g / r);
-        g = d[i + 1] - p;
-        let r = (d[i] - g) * s + 2.0 * c * b;
-        p = s * r;
-        d[i + 1] = g + p;
-        g = c * r - b;
-        (first[i + 1], first[i]) = (s * first[i] + c * first[i + 1], c * first[i] - s * first[i + 1]);
-    }
-    d[l] -= p;
-    e[l] = g;
-    e[m] = 0.0;
+    let node = |i: usize| {
+        let (x, first) = (eigen.S()[i], eigen.U()[(0, i)]);
+        Node { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight: first * first }
+    };
+    (0..order).map(node).collect()
 }
 
 /// A trapezoidal rule for `Beta(head, tail)` in `logit B = mode + width · sinh v`, `step` apart in `v`.
@@ -95,7 +54,7 @@ fn sweep(d: &mut [f64], e: &mut [f64], first: &mut [f64], l: usize, m: usize) {
 /// `e^{−head |logit|}`, so a `sinh` spans thousands with few nodes. Weights are scaled to sum to one.
 pub(super) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Vec<Node> {
     let mode = (head / tail).ln();
-    let ln_b = libm::lgamma(head) + libm::lgamma(tail) - libm::lgamma(head + tail);
+    let ln_b = ln_beta(head, tail);
     let ln_density = |t: f64| head * ln_logistic(t) + tail * ln_logistic(-t) - ln_b;
     let deviation = ((head + tail) / (head * tail)).sqrt();
     let width = width.min(deviation);
@@ -124,27 +83,14 @@ fn ln_logistic(t: f64) -> f64 {
     -((-t.abs()).exp().ln_1p() + (-t).max(0.0))
 }
 
-/// `E ln(1 + c B)` for `B ~ Beta(head, tail)`, to about `1e-12`.
+/// `E ln(1 + c B)` for `B ~ Beta(head, tail)`.
 pub(super) fn mean_ln_one_plus(head: f64, tail: f64, c: f64) -> f64 {
-    let at = |step: f64| {
-        let width = (0.5 * c.ln_1p()).clamp(1.0, 30.0);
-        mean(&logit_trapezoid(head, tail, width, step), |ln_b, _| (c * ln_b.exp()).ln_1p())
-    };
-    let (mut step, mut last) = (0.25, at(0.25));
-    for _ in 0..6 {
-        step *= 0.5;
-        let next = at(step);
-        if (next - last).abs() < 1e-13 * next.abs().max(1e-3) {
-            return next;
-        }
-        last = next;
-    }
-    last
+    LinearForm::from_deviations(&[(head, c), (tail, 0.0)]).mean_ln().value
 }
 
 /// `E ln B` for `B ~ Beta(head, tail)`.
 pub(super) fn mean_ln(head: f64, tail: f64) -> f64 {
-    head.digamma() - (head + tail).digamma()
+    -digamma_difference(head, tail)
 }
 
 #[cfg(test)]

@@ -4,16 +4,17 @@
 //! Coordinates beyond the 256 of the Sobol table are plain random numbers. Every replicate has its own scrambling, so their means are
 //! independent and unbiased, and their spread is the error.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Gamma as GammaDistribution};
 use rayon::prelude::*;
 use sobol_burley::parts::{hash, owen_scramble_rev, sobol_rev};
-use spec_math::Gamma;
 
 use super::beta_rule::{mean_ln, mean_ln_one_plus};
 use super::regression::controlled_mean;
 use crate::fisher::{FisherInformation, Point};
+use crate::prior::sample_ln_gamma;
+use crate::special::{gamma_quantile, ln_gamma};
+use crate::split_mix::split_mix;
 use crate::{Evaluation, Method};
 
 /// Independent replicates: enough for a Student error with three controls (28 degrees of freedom).
@@ -149,7 +150,7 @@ pub struct DirichletSequence {
 impl DirichletSequence {
     /// The sequence number `replicate` of `seed`.
     pub fn new(seed: u64, replicate: u32) -> Self {
-        let seed = mix(seed ^ mix(u64::from(replicate) + 1));
+        let seed = split_mix(seed ^ split_mix(u64::from(replicate) + 1, 0), 0);
         DirichletSequence { seed, scramble: (seed >> 32) as u32 }
     }
 
@@ -161,7 +162,7 @@ impl DirichletSequence {
         let mut ln_weights: Vec<f64> = alpha[..sobol].iter().enumerate().map(quantile).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(u64::from(index));
-        ln_weights.extend(alpha[sobol..].iter().map(|&alpha_x| ln_gamma_draw(alpha_x, &mut rng)));
+        ln_weights.extend(alpha[sobol..].iter().map(|&alpha_x| sample_ln_gamma(alpha_x, &mut rng)));
         Point::from_ln_weights(ln_weights)
     }
 
@@ -170,30 +171,15 @@ impl DirichletSequence {
         let scramble = hash(self.scramble ^ hash(dimension.wrapping_add(0x9e37_79b9)));
         let bits = owen_scramble_rev(sobol_rev(index.reverse_bits(), dimension), scramble).reverse_bits();
         // The 32 bits below those that the sequence determines are drawn, so that the tails are reached.
-        let low = mix(self.seed ^ (u64::from(index) << 32 | u64::from(dimension))) >> 32;
+        let low = split_mix(self.seed ^ (u64::from(index) << 32 | u64::from(dimension)), 0) >> 32;
         let bits = u64::from(bits) << 32 | low;
         ((bits >> 11) as f64 + 0.5) * 2f64.powi(-53)
     }
 }
 
-/// A bijection of 64 bits that leaves no pattern (the finaliser of SplitMix64).
-fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
-}
-
 /// `ln x` with `P(γ ≤ x) = u` for `γ ~ Gamma(alpha)`.
 fn ln_gamma_quantile(alpha: f64, u: f64) -> f64 {
     // P(γ ≤ x) = x^α/Γ(α+1) · (1 − O(x)): below x = e^{−37} the correction is lost in rounding.
-    let ln_small = (u.ln() + libm::lgamma(alpha + 1.0)) / alpha;
-    if ln_small < -37.0 { ln_small } else { alpha.igamma_inv(u).ln() }
-}
-
-/// `ln γ` for a random `γ ~ Gamma(alpha)`: `γ_α = γ_{α+1} U^{1/α}` does not underflow in logarithms.
-fn ln_gamma_draw(alpha: f64, rng: &mut ChaCha8Rng) -> f64 {
-    // Unwrap safety: shape alpha + 1 and scale 1 are positive and finite.
-    let larger: f64 = GammaDistribution::new(alpha + 1.0, 1.0).unwrap().sample(rng);
-    larger.ln() + (1.0 - rng.random::<f64>()).ln() / alpha
+    let ln_small = (u.ln() + ln_gamma(alpha + 1.0)) / alpha;
+    if ln_small < -37.0 { ln_small } else { gamma_quantile(alpha, u).ln() }
 }

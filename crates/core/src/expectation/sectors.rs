@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::beta_rule::gauss;
 use crate::fisher::{FisherInformation, Point};
+use crate::special::ln_beta_groups;
 
 /// The mean of `ln det M(P)` by Gauss rules of `order` nodes on panels of the gaps, summed over all orders of the inputs.
 ///
@@ -112,7 +113,6 @@ fn at(fisher: &dyn FisherInformation, sector: &Sector, ln_sorted: &[f64], weight
 }
 
 fn ln_density(alpha: &[f64], ln_p: &[f64]) -> f64 {
-    let ln_b =
-        alpha.iter().map(|&alpha_x| libm::lgamma(alpha_x)).sum::<f64>() - libm::lgamma(alpha.iter().sum());
+    let ln_b = ln_beta_groups(&alpha.iter().map(|&alpha_x| (alpha_x, 1)).collect::<Vec<_>>());
     alpha.iter().zip(ln_p).map(|(alpha_x, ln_p)| alpha_x * ln_p).sum::<f64>() - ln_b
 }

@@ -1,5 +1,6 @@
 //! Subset selection, without its `C(a, k)` outputs.
 
+use crate::special::ln_binomial;
 use std::f64::consts::TAU;
 
 use super::low_rank::{DiagonalPlusLowRank, ln_det_positive};
@@ -74,7 +75,7 @@ impl SubsetSelection {
 
     fn angles(&self, point: &Point) -> Vec<Angle> {
         let (flipped, size) = self.counted();
-        let ln_subsets = ln_binomial(self.inputs, size);
+        let ln_subsets = ln_binomial(self.inputs as f64, size as f64);
         let mut tilt = (size as f64 / (self.inputs - size) as f64).ln();
         let mut angles = Vec::new();
         for (ln_weight, rate) in self.sum.terms() {
@@ -143,15 +144,10 @@ fn without(mut triangle: Vec<Vec<f64>>, reference: usize) -> Vec<Vec<f64>> {
     triangle
 }
 
-fn ln_binomial(n: usize, k: usize) -> f64 {
-    let ln_factorial = |m: usize| libm::lgamma(m as f64 + 1.0);
-    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
-}
-
 /// The matrix over all subsets, with deviations from the likelihood of an input outside the subset.
 fn enumerated(inputs: usize, size: usize, epsilon: f64) -> DenseMatrix {
     let beta = epsilon.exp_m1();
-    let unit = (-ln_binomial(inputs, size)).exp() / (1.0 + beta * size as f64 / inputs as f64);
+    let unit = (-ln_binomial(inputs as f64, size as f64)).exp() / (1.0 + beta * size as f64 / inputs as f64);
     let subsets = (0u32..1 << inputs).filter(|subset| subset.count_ones() as usize == size);
     let members: Vec<f64> =
         subsets.flat_map(|subset| (0..inputs).map(move |x| f64::from(subset >> x & 1))).collect();

@@ -5,7 +5,7 @@ use super::row::evaluation;
 use super::{UserPrior, prior::Group};
 use crate::dirichlet_mean::LinearForm;
 use crate::evaluation::Evaluation;
-use crate::special::{binomial_probability, exp_m1_excess, ln_beta};
+use crate::special::{binomial_probability, exp_m1_excess, ln_binomial};
 use crate::trapezoid::{Term, trapezoid};
 
 /// Leakage of subset selection with subsets of `size` inputs.
@@ -282,7 +282,7 @@ impl Step {
 fn likely_counts(a: f64, k: f64, n: f64) -> (usize, usize) {
     let (lowest, highest) = ((n + k - a).max(0.0), n.min(k));
     let likely = |i: f64| {
-        let ln = ln_choose(n, i) + ln_choose(a - n, k - i) - ln_choose(a, k);
+        let ln = ln_binomial(n, i) + ln_binomial(a - n, k - i) - ln_binomial(a, k);
         ln > LN_NEGLIGIBLE
     };
     let middle = (n * k / a).round().clamp(lowest, highest);
@@ -294,9 +294,4 @@ fn likely_counts(a: f64, k: f64, n: f64) -> (usize, usize) {
         last += 1.0;
     }
     (first as usize, last as usize)
-}
-
-/// `ln C(n, i)`.
-fn ln_choose(n: f64, i: f64) -> f64 {
-    if i == 0.0 || i == n { 0.0 } else { -(n + 1.0).ln() - ln_beta(i + 1.0, n - i + 1.0) }
 }

@@ -7,6 +7,7 @@ use super::rank::{Rank, RowSpace};
 use super::{Channel, MAX_INPUTS, UnaryEncoding, check_epsilon, check_inputs};
 use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::split_mix::split_mix;
 
 /// `LH^{a,g,ε}`: a uniformly random function `h: A → {0,…,g−1}`, reported together with `GRR^{g,ε}(h(x))`.
 ///
@@ -24,11 +25,7 @@ pub struct LocalHash {
 ///
 /// This function is part of the report format and never changes.
 pub fn bucket(seed: u64, x: usize, g: usize) -> usize {
-    let mut z = seed.wrapping_add((x as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    ((u128::from(z) * g as u128) >> 64) as usize
+    ((u128::from(split_mix(seed, x as u64)) * g as u128) >> 64) as usize
 }
 
 impl LocalHash {

@@ -7,6 +7,7 @@ use super::unary_encoding::is_subset;
 use super::{Channel, check_epsilon, check_inputs};
 use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::special::ln_binomial;
 
 /// `k`-subset selection: reports a `k`-subset `y` with probability proportional to `e^ε` if `x ∈ y` and to 1 if not.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +49,8 @@ impl SubsetSelection {
     /// `ln Q_{y|x}` for a set that contains `x`, or that does not.
     fn ln_set(&self, contains_x: bool) -> f64 {
         let (a, k) = (self.a as f64, self.k as f64);
-        let ln_average = (a / (k * self.epsilon.exp() + a - k)).ln() - ln_binomial(self.a, self.k);
+        let ln_average =
+            (a / (k * self.epsilon.exp() + a - k)).ln() - ln_binomial(self.a as f64, self.k as f64);
         if contains_x { self.epsilon + ln_average } else { ln_average }
     }
 
@@ -78,7 +80,7 @@ impl SubsetSelection {
 }
 
 /// `C(n, k)` if it fits a machine word.
-pub(crate) fn binomial(n: usize, k: usize) -> Option<usize> {
+fn binomial(n: usize, k: usize) -> Option<usize> {
     if k > n {
         return Some(0);
     }
@@ -88,15 +90,6 @@ pub(crate) fn binomial(n: usize, k: usize) -> Option<usize> {
         usize::try_from(value).ok()?;
     }
     Some(value as usize)
-}
-
-/// `ln C(n, k)`.
-pub(crate) fn ln_binomial(n: usize, k: usize) -> f64 {
-    let ln_factorial = |m: usize| libm::lgamma(m as f64 + 1.0);
-    match binomial(n, k) {
-        Some(count) => (count as f64).ln(),
-        None => ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k),
-    }
 }
 
 impl Channel for SubsetSelection {
@@ -113,7 +106,7 @@ impl Channel for SubsetSelection {
     }
 
     fn report_bits(&self) -> f64 {
-        ln_binomial(self.a, self.k) / std::f64::consts::LN_2
+        ln_binomial(self.a as f64, self.k as f64) / std::f64::consts::LN_2
     }
 
     fn output(&self, row: usize) -> Output {
