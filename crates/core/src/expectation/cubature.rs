@@ -21,7 +21,8 @@ use crate::{Evaluation, Method};
 /// `evaluations` points: `order^{a−1}`, or some hundred thousand for the last kind.
 ///
 /// # Accuracy
-/// The error is the difference of the last two rules, or a thousandth of the difference before if that is more, plus rounding.
+/// The error is the difference of the last two rules (ten times it where convergence is slow), or a thousandth of the difference
+/// before if that is more, plus rounding.
 ///
 /// # Example
 /// ```
@@ -69,7 +70,8 @@ fn by_gauss(
         .iter()
         .take_while(affordable)
         .map(|&order| tensor(fisher, &sticks(alpha, |h, t| gauss(h, t, order))));
-    converged(values, tolerance)
+    // Nodes are off by an absolute 1e-16, where `ln det` has a slope of up to the contrast.
+    converged(values, tolerance, 2.0 * f64::EPSILON * fisher.contrast())
 }
 
 fn by_logit(
@@ -90,7 +92,7 @@ fn by_logit(
     let affordable = |rules: &Vec<Vec<Node>>| {
         rules.iter().map(|rule| rule.len() as f64).product::<f64>() <= evaluations as f64
     };
-    converged(rules.take_while(affordable).map(|rules| tensor(fisher, &rules)), tolerance)
+    converged(rules.take_while(affordable).map(|rules| tensor(fisher, &rules)), tolerance, 0.0)
 }
 
 fn by_sectors(
@@ -104,17 +106,20 @@ fn by_sectors(
     }
     let orders = [5, 8, 12, 16, 22, 30].into_iter();
     let affordable = orders.take_while(|&order| sectors::points(alpha, order) <= evaluations);
-    converged(affordable.map(|order| sectors::mean_ln_det(fisher, alpha, order)), tolerance)
+    converged(affordable.map(|order| sectors::mean_ln_det(fisher, alpha, order)), tolerance, 0.0)
 }
 
-/// The last of a sequence of values, once two agree within `tolerance` or the sequence ends or stalls.
-fn converged(values: impl Iterator<Item = f64>, tolerance: f64) -> Option<Evaluation> {
+/// The last of a sequence of values, once two agree within `tolerance` or the sequence ends or stalls. `node_error` is what the
+/// rounding of the nodes may add.
+fn converged(values: impl Iterator<Item = f64>, tolerance: f64, node_error: f64) -> Option<Evaluation> {
     let (mut last, mut change, mut found) = (f64::NAN, f64::NAN, None);
     for (count, value) in values.enumerate() {
         let now = (value - last).abs();
         if count >= 2 {
-            let rounding = 32.0 * f64::EPSILON * value.abs();
-            let error = now.max(1e-3 * change) + rounding;
+            let rounding = 32.0 * f64::EPSILON * value.abs() + node_error;
+            // Where a step gains less than a digit, those to come add up to more than the last one.
+            let remaining = if now > 0.1 * change { 10.0 * now } else { now.max(1e-3 * change) };
+            let error = remaining + rounding;
             found = better(found, Some(Evaluation::new(value, error, Method::Quadrature)));
             // Less than a digit gained from the fifth rule on: algebraic convergence, more nodes are wasted.
             let stalled = count >= 5 && now > 0.3 * change && now > rounding;
