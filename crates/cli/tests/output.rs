@@ -90,6 +90,16 @@ fn every_metric_appears_once_or_once_for_each_number_of_users() {
     }
 }
 
+/// The cells of the table must not touch, whatever the numbers are.
+#[test]
+fn the_demo_compares_in_columns() {
+    let story = output(&["demo"]);
+    for protocol in ["grr", "rappor", "oue", "blh", "lh", "subset"] {
+        let row = story.lines().find(|line| line.split_whitespace().next() == Some(protocol)).unwrap();
+        assert!(row.split_whitespace().count() >= 6, "{row}");
+    }
+}
+
 #[test]
 fn every_line_of_text_fits_eighty_columns() {
     for arguments in [

@@ -7,7 +7,10 @@ use crate::demo::{DemoReport, Frequency, SOURCE};
 use crate::describe::summary;
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis};
-use crate::render::number::short;
+use crate::render::number::rounded;
+
+/// Significant digits in the table of protocols.
+const DIGITS: i32 = 4;
 
 /// The report of the job `demo`: the story in three parts.
 pub fn demo(report: &DemoReport) -> Document {
@@ -39,7 +42,7 @@ fn comparison(document: &mut Document, report: &DemoReport) {
     document.line(Emphasis::Faint, format!("{:<10}{header}{:>10}", "protocol", "error"));
     for (position, row) in report.comparison.iter().enumerate() {
         let best = position == report.best;
-        let cell = |e: &MetricEvaluation| e.answer.number().map_or("-".into(), |n| short(n.value));
+        let cell = |e: &MetricEvaluation| e.answer.number().map_or("-".into(), |n| rounded(n.value, DIGITS));
         let cells: String = row.evaluations.iter().map(|e| format!("{:>10}", cell(e))).collect();
         let error = format!("{:>10.4}", report.standard_errors[position]);
         let emphasis = if best { Emphasis::Strong } else { Emphasis::Plain };
