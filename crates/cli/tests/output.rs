@@ -148,6 +148,13 @@ fn a_file_is_written_whole_and_said_unless_quiet() {
 }
 
 #[test]
+fn standard_output_may_be_named() {
+    let plain = output(&["demo", "--format", "csv"]);
+    assert_eq!(output(&["demo", "--format", "csv", "-o", "-"]), plain);
+    assert_eq!(output(&["demo", "--format", "csv", "-o", "/dev/stdout"]), plain);
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_exit_code_one() {
     let output = sottovoce(&["demo", "-o", "/no/such/directory/file"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
