@@ -13,7 +13,9 @@ use crate::failure::{Failure, Result, say};
 impl OutputArguments {
     /// Writes the document where the user wants it.
     pub(crate) fn write(&self, document: &Document) -> Result {
-        let Some(path) = &self.output else { return print(document) };
+        let Some(path) = self.output.as_ref().filter(|path| !is_standard_output(path)) else {
+            return print(document);
+        };
         replace(path, document.to_string().as_bytes())
             .map_err(|error| Failure::Write { path: Some(path.clone()), error })?;
         if !self.quiet {
@@ -21,6 +23,12 @@ impl OutputArguments {
         }
         Ok(())
     }
+}
+
+/// Whether the path is another name for standard output. Replacing what `/dev/stdout` points to would take the file away
+/// from others who write to it.
+fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.

@@ -79,7 +79,7 @@ pub enum Error {
         /// The field, such as `parts[1].epsilon`; empty for the specification as a whole.
         path: String,
         /// What is wrong with it.
-        problem: FieldProblem,
+        problem: Box<FieldProblem>,
     },
     /// A metric that does not exist.
     #[error("unknown metric `{name}`; metrics are {}", metric_names())]
@@ -191,7 +191,10 @@ impl Error {
             Error::Unreadable { .. } | Error::Directory { .. } => ErrorKind::Io,
             Error::TooBig { .. } => ErrorKind::Unsupported,
             Error::Numbers(error) => kind_of_numbers(error),
-            Error::Field { problem: FieldProblem::Value(error), .. } => kind_of_numbers(error),
+            Error::Field { problem, .. } => match &**problem {
+                FieldProblem::Value(error) => kind_of_numbers(error),
+                _ => ErrorKind::InvalidInput,
+            },
             _ => ErrorKind::InvalidInput,
         }
     }

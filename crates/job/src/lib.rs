@@ -28,6 +28,8 @@ mod suggestion;
 
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use sottovoce::Metric;
+
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
 pub use render::Format;
 pub use source::{Source, Written};

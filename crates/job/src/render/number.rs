@@ -29,7 +29,8 @@ fn exponent(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-fn rounded(value: f64, digits: i32) -> String {
+/// A number with so many significant digits, without needless zeros.
+pub(super) fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".into();
     }

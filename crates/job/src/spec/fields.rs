@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::tree::{Tree, shown};
 use crate::error::{Error, FieldProblem, Result};
+use crate::source::Source;
 use crate::suggestion::closest;
 
 /// The way from the top of a specification to a field. A chain on the stack: nothing is written out unless it is needed.
@@ -16,7 +17,7 @@ pub(crate) enum Path<'p> {
 impl Path<'_> {
     /// The error that this place has the given problem.
     pub(crate) fn error(&self, problem: FieldProblem) -> Error {
-        Error::Field { source_name: crate::source::Source::Program, path: self.to_string(), problem }
+        Error::Field { source_name: Source::Program, path: self.to_string(), problem: Box::new(problem) }
     }
 
     /// The error that `tree` stands here where something else is needed.

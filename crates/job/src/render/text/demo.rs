@@ -2,11 +2,15 @@
 
 use sottovoce::Metric;
 
-use super::{WIDTH, value_text};
+use super::WIDTH;
 use crate::demo::{DemoReport, Frequency, SOURCE};
 use crate::describe::summary;
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis};
+use crate::render::number::rounded;
+
+/// Significant digits in the table of protocols.
+const DIGITS: i32 = 4;
 
 /// The report of the job `demo`: the story in three parts.
 pub fn demo(report: &DemoReport) -> Document {
@@ -34,13 +38,13 @@ fn question(document: &mut Document, report: &DemoReport) {
 fn comparison(document: &mut Document, report: &DemoReport) {
     document.line(Emphasis::Plain, "").line(Emphasis::Strong, "2. The protocols compared");
     let metrics: Vec<Metric> = report.comparison[0].evaluations.iter().map(|e| e.metric).collect();
-    let header: String = metrics.iter().map(|m| format!("{:>11}", m.symbol())).collect();
-    document.line(Emphasis::Faint, format!("{:<10}{header}{:>11}", "protocol", "error"));
+    let header: String = metrics.iter().map(|m| format!("{:>10}", m.symbol())).collect();
+    document.line(Emphasis::Faint, format!("{:<10}{header}{:>10}", "protocol", "error"));
     for (position, row) in report.comparison.iter().enumerate() {
         let best = position == report.best;
-        let cell = |e: &MetricEvaluation| e.answer.value.as_ref().map_or_else(|_| "-".into(), value_text);
-        let cells: String = row.evaluations.iter().map(|e| format!("{:>11}", cell(e))).collect();
-        let error = format!("{:>11.4}", report.standard_errors[position]);
+        let cell = |e: &MetricEvaluation| e.answer.number().map_or("-".into(), |n| rounded(n.value, DIGITS));
+        let cells: String = row.evaluations.iter().map(|e| format!("{:>10}", cell(e))).collect();
+        let error = format!("{:>10.4}", report.standard_errors[position]);
         let emphasis = if best { Emphasis::Strong } else { Emphasis::Plain };
         let mark = if best { format!("  {}", report.best_by) } else { String::new() };
         document.line(emphasis, format!("{:<10}{cells}{error}{mark}", row.protocol.name()));

@@ -22,26 +22,34 @@ pub fn metrics(report: &MetricsReport) -> Document {
         if let Some(n) = group[0].users {
             document.line(Emphasis::Strong, format!("n = {n} users"));
         }
-        group.iter().for_each(|evaluation| metric_lines(&mut document, evaluation));
+        group.chunk_by(absent_alike).for_each(|alike| metric_lines(&mut document, alike));
     }
     document
 }
 
-fn metric_lines(document: &mut Document, evaluation: &MetricEvaluation) {
-    let metric = evaluation.metric;
-    document.push(Emphasis::Strong, format!("{:<15}", metric.name()));
-    document.push(Emphasis::Plain, format!("{:<13}", metric.symbol()));
-    match &evaluation.answer.value {
-        Ok(value) => {
-            document.line(Emphasis::Plain, format!("{:<25}{}", value_text(value), method(value)));
-            document.paragraph(Emphasis::Faint, INDENT, WIDTH, metric.meaning());
-        }
-        Err(absence) => {
-            document.line(Emphasis::Plain, "no value");
-            document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
-        }
+/// Whether both have no value, for the same reason, which is then told once.
+fn absent_alike(left: &MetricEvaluation, right: &MetricEvaluation) -> bool {
+    left.answer.value.is_err() && left.answer == right.answer
+}
+
+fn metric_lines(document: &mut Document, alike: &[MetricEvaluation]) {
+    for MetricEvaluation { metric, answer, .. } in alike {
+        document.push(Emphasis::Strong, format!("{:<15}", metric.name()));
+        document.push(Emphasis::Plain, format!("{:<13}", metric.symbol()));
+        document.line(
+            Emphasis::Plain,
+            match &answer.value {
+                Ok(value) => format!("{:<25}{}", value_text(value), method(value)),
+                Err(_) => "no value".into(),
+            },
+        );
     }
-    if let Some(warning) = &evaluation.answer.warning {
+    let MetricEvaluation { metric, answer, .. } = &alike[0];
+    match &answer.value {
+        Ok(_) => document.paragraph(Emphasis::Faint, INDENT, WIDTH, metric.meaning()),
+        Err(absence) => document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string()),
+    };
+    if let Some(warning) = &answer.warning {
         document.paragraph(Emphasis::Warning, INDENT, WIDTH, &format!("warning: {warning}"));
     }
 }
