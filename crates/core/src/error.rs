@@ -13,7 +13,7 @@ pub enum Error {
         a: usize,
     },
     /// A number outside its range, or NaN.
-    #[error("{name} = {value} is not {allowed}")]
+    #[error("{name} = {value:?} is not {allowed}")]
     OutOfRange {
         /// The parameter's name.
         name: &'static str,
@@ -61,7 +61,7 @@ pub enum Error {
         expected: usize,
     },
     /// A matrix entry that is no probability.
-    #[error("entry rows[{y}][{x}] = {value} is not a probability between 0 and 1")]
+    #[error("entry rows[{y}][{x}] = {value:?} is not a probability between 0 and 1")]
     Entry {
         /// Output (row).
         y: usize,

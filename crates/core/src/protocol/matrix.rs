@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use faer::MatRef;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use rand::{Rng, RngExt};
 
 use super::identity::index_below;
@@ -89,14 +90,19 @@ impl Matrix {
     /// # Errors
     /// The result, or the matrix of `after`, would be too large.
     pub fn then(&self, after: &dyn Channel) -> Result<Matrix> {
-        let (inner, outer) = (self.rows().len(), after.countable_outputs(self.a.max(self.rows().len()))?);
+        let outer = after.countable_outputs(self.a.max(self.rows().len()))?;
+        let after = after.to_matrix()?;
         let mut entries = vec![0.0; outer * self.a];
-        let mut weights = vec![0.0; inner];
-        for (z, composed) in entries.chunks_exact_mut(self.a).enumerate() {
-            after.row_into(z, &mut weights)?;
-            for (weight, row) in weights.iter().zip(self.rows()).filter(|(w, _)| **w > 0.0) {
-                composed.iter_mut().zip(row).for_each(|(q, q_yx)| *q += weight * q_yx);
+        let sparse = after.entries.iter().filter(|q| **q > 0.0).count() <= 4 * (outer + self.rows().len());
+        if sparse {
+            for (composed, weights) in entries.chunks_exact_mut(self.a).zip(after.rows()) {
+                for (weight, row) in weights.iter().zip(self.rows()).filter(|(w, _)| **w > 0.0) {
+                    composed.iter_mut().zip(row).for_each(|(q, q_yx)| *q += weight * q_yx);
+                }
             }
+        } else {
+            let composed = MatMut::from_row_major_slice_mut(&mut entries, outer, self.a);
+            matmul(composed, Accum::Replace, after.as_mat(), self.as_mat(), 1.0, Par::Seq);
         }
         Ok(Matrix { a: self.a, entries })
     }

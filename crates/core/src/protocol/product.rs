@@ -223,14 +223,14 @@ impl Channel for Product {
     }
 }
 
-/// Most inputs for which all pairs are asked.
-const MAX_PAIRED_INPUTS: usize = 1 << 16;
+/// Most inputs for which all pairs are asked: eight million pairs.
+const MAX_PAIRED_INPUTS: usize = 1 << 12;
 
 /// The number of classes of a combination, by asking pairs of inputs whether they share an output. Stops asking for an
 /// input as soon as all inputs up to it are connected, so it is linear in the usual case that all inputs share an output.
 ///
 /// # Errors
-/// [`Error::TooLarge`] above 65 536 inputs that are not connected so quickly.
+/// [`Error::TooLarge`] above 4096 inputs that are not connected so quickly.
 pub(super) fn classes_by_pairs(combination: &dyn Channel) -> Result<usize> {
     let a = combination.inputs();
     let mut components = Components::new(a);

@@ -18,7 +18,6 @@
 //! tree, `fields.rs` checks keys and types with the path in hand, `protocol.rs` and `prior.rs` say which keys there are.
 //! Ranges are checked last, by the constructors of the numerical library.
 
-mod default_size;
 mod fields;
 mod prior;
 mod protocol;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use sottovoce::Protocol;
+use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
 
-use super::default_size::{default_hash_range, default_subset_size};
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
 use super::prior::{PriorSpec, entry};
 use super::tree::{Tree, shown};
@@ -145,11 +145,9 @@ impl ProtocolSpec {
     /// The prior is on the inputs of the whole, so later steps of a composition are filled in under the Jeffreys prior.
     fn fill_in_sizes(&mut self, prior: &PriorSpec) {
         match &mut self.kind {
-            ProtocolKind::Lh { a, g: g @ None, epsilon } => {
-                *g = best(*a, *epsilon, prior, default_hash_range)
-            }
+            ProtocolKind::Lh { a, g: g @ None, epsilon } => *g = best(*a, *epsilon, prior, best_hash_range),
             ProtocolKind::Subset { a, k: k @ None, epsilon } => {
-                *k = best(*a, *epsilon, prior, default_subset_size);
+                *k = best(*a, *epsilon, prior, best_subset_size);
             }
             _ => {}
         }
@@ -195,11 +193,11 @@ fn best(
     a: usize,
     epsilon: f64,
     prior: &PriorSpec,
-    size: fn(usize, f64, &sottovoce::Prior) -> usize,
+    size: fn(&sottovoce::Prior, f64) -> usize,
 ) -> Option<usize> {
     Protocol::grr(a, epsilon).ok()?;
     let prior = prior.build(a).or_else(|_| PriorSpec::Jeffreys.build(a)).ok()?;
-    Some(size(a, epsilon, &prior))
+    Some(size(&prior, epsilon))
 }
 
 impl ProtocolKind {
