@@ -21,3 +21,8 @@ pub use metric::{Analysis, Metric};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};
+
+/// The Rust examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

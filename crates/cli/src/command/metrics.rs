@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{MetricsSpec, Result as JobResult, read_prior, read_protocol};
+use sottovoce_job::{MetricsSpec, Result as JobResult, Settings, read_prior, read_protocol};
 
 use crate::arguments::{ComputationArguments, OutputArguments};
 use crate::failure::Result;
@@ -45,7 +45,7 @@ pub(crate) struct MetricsArguments {
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
     /// Wanted absolute error, in nats
-    #[arg(long, value_name = "T", default_value_t = 1e-3, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", default_value_t = Settings::default().tolerance, allow_negative_numbers = true)]
     tolerance: f64,
     #[command(flatten)]
     computation: ComputationArguments,
