@@ -1,6 +1,6 @@
 //! The special functions against 60-digit values.
 // A table may hold ln 2.
-#![allow(clippy::approx_constant)]
+#![allow(clippy::approx_constant, clippy::excessive_precision)]
 
 use sottovoce::special::*;
 

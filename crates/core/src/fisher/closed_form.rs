@@ -1,5 +1,6 @@
 //! Protocols whose `ln det(Qᵀ D_p Q)` is a formula.
 
+use super::low_rank::DiagonalPlusLowRank;
 use super::{FisherInformation, Point};
 
 /// The protocol that reports the input as it is: `ln det M = −Σ_x ln p_x`.
@@ -16,6 +17,10 @@ impl FisherInformation for Identity {
 
     fn ln_det(&self, point: &Point) -> f64 {
         -point.ln_p().iter().sum::<f64>()
+    }
+
+    fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
+        Some(DiagonalPlusLowRank::diagonal(point.ln_p().iter().map(|ln_p| -ln_p).collect()))
     }
 }
 
@@ -37,6 +42,10 @@ impl FisherInformation for Erasure {
 
     fn ln_det(&self, point: &Point) -> f64 {
         (self.inputs as f64 - 1.0) * self.kept.ln() - point.ln_p().iter().sum::<f64>()
+    }
+
+    fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
+        Some(Identity { inputs: self.inputs }.structure(point)?.times(self.kept.ln()))
     }
 }
 
@@ -72,6 +81,14 @@ impl FisherInformation for RandomizedResponse {
         let (a, beta) = (self.inputs as f64, self.beta());
         let ln_rows: f64 = point.p().iter().map(|p_y| (beta * p_y).ln_1p()).sum();
         2.0 * (a - 1.0) * beta.ln() - (a - 2.0) * (a + beta).ln() - ln_rows
+    }
+
+    /// `β²/(a+β) · diag(1/(1 + β p_x))`, off the vector `1`.
+    fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
+        let beta = self.beta();
+        let ln_diagonal = point.p().iter().map(|p_x| -(beta * p_x).ln_1p()).collect();
+        let ln_unit = 2.0 * beta.ln() - (self.inputs as f64 + beta).ln();
+        Some(DiagonalPlusLowRank::diagonal(ln_diagonal).times(ln_unit))
     }
 
     fn contrast(&self) -> f64 {

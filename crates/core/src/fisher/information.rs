@@ -1,5 +1,7 @@
 //! What every structure offers: the log-determinant of its Fisher information at a point of the simplex.
 
+use super::low_rank::DiagonalPlusLowRank;
+
 /// A point of the simplex, with logarithms: at `α = 0.01` a coordinate is often below the smallest double.
 ///
 /// # Example
@@ -57,6 +59,12 @@ pub trait FisherInformation: Sync {
     /// A bound on the error of `ln_det` at any point, rounding aside.
     fn ln_det_error(&self) -> f64 {
         0.0
+    }
+
+    /// `M(p)` up to a multiple of `11ᵀ` as a diagonal matrix plus a few rank-one terms, where the protocol has that structure:
+    /// what a mixture adds up.
+    fn structure(&self, _point: &Point) -> Option<DiagonalPlusLowRank> {
+        None
     }
 
     /// The scale `c` of `p_x` on which `ln det` bends, as in `ln(1 + c p_x)`: `e^ε − 1` for an `ε`-LDP protocol.

@@ -12,16 +12,53 @@
 ///
 /// Returns `None` if a `d_x` is not positive or the last determinant is not that of a positive definite matrix.
 #[derive(Debug)]
-pub(super) struct DiagonalPlusLowRank {
+pub struct DiagonalPlusLowRank {
     /// `ln d_x`.
-    pub ln_diagonal: Vec<f64>,
+    pub(super) ln_diagonal: Vec<f64>,
     /// The vectors `d_x^{−1/2} v_kx`.
-    pub scaled: Vec<Vec<f64>>,
+    pub(super) scaled: Vec<Vec<f64>>,
     /// For each vector, whether its term is subtracted.
-    pub subtracted: Vec<bool>,
+    pub(super) subtracted: Vec<bool>,
 }
 
 impl DiagonalPlusLowRank {
+    /// A diagonal matrix alone.
+    pub(super) fn diagonal(ln_diagonal: Vec<f64>) -> Self {
+        DiagonalPlusLowRank { ln_diagonal, scaled: Vec::new(), subtracted: Vec::new() }
+    }
+
+    /// The matrix times `e^{ln_factor}`; the scaled vectors do not change.
+    pub(super) fn times(mut self, ln_factor: f64) -> Self {
+        self.ln_diagonal.iter_mut().for_each(|ln_d| *ln_d += ln_factor);
+        self
+    }
+
+    /// The sum of matrices of the same size.
+    pub(super) fn sum(parts: Vec<Self>) -> Self {
+        let inputs = parts.first().map_or(0, |part| part.ln_diagonal.len());
+        let ln_diagonal: Vec<f64> = (0..inputs)
+            .map(|x| {
+                let largest = parts.iter().map(|part| part.ln_diagonal[x]).fold(f64::NEG_INFINITY, f64::max);
+                largest + parts.iter().map(|part| (part.ln_diagonal[x] - largest).exp()).sum::<f64>().ln()
+            })
+            .collect();
+        let (mut scaled, mut subtracted) = (Vec::new(), Vec::new());
+        for part in parts {
+            let roots: Vec<f64> = part
+                .ln_diagonal
+                .iter()
+                .zip(&ln_diagonal)
+                .map(|(own, all)| (0.5 * (own - all)).exp())
+                .collect();
+            for mut vector in part.scaled {
+                vector.iter_mut().zip(&roots).for_each(|(v, root)| *v *= root);
+                scaled.push(vector);
+            }
+            subtracted.extend(part.subtracted);
+        }
+        DiagonalPlusLowRank { ln_diagonal, scaled, subtracted }
+    }
+
     pub(super) fn ln_det_off_one(mut self, tolerance: f64) -> Option<f64> {
         let smallest = self.ln_diagonal.iter().copied().fold(f64::INFINITY, f64::min);
         if !smallest.is_finite() {

@@ -17,6 +17,7 @@ mod dense_matrix;
 mod exponential_sum;
 mod information;
 mod low_rank;
+mod mixture;
 mod subset_selection;
 mod unary_encoding;
 
@@ -24,5 +25,7 @@ pub use closed_form::{Erasure, Identity, RandomizedResponse};
 pub use dense_matrix::DenseMatrix;
 pub use exponential_sum::ExponentialSum;
 pub use information::{FisherInformation, Point};
+pub use low_rank::DiagonalPlusLowRank;
+pub use mixture::Mixture;
 pub use subset_selection::SubsetSelection;
 pub use unary_encoding::UnaryEncoding;

@@ -91,12 +91,18 @@ impl SubsetSelection {
 
     fn ln_det_structured(&self, point: &Point) -> f64 {
         let angles = self.angles(point);
-        let ln_rest = self.ln_det_low_rank(&angles).unwrap_or_else(|| self.ln_det_formed(&angles, point));
-        let share = self.size as f64 / self.inputs as f64;
-        (self.inputs as f64 - 1.0) * (2.0 * self.beta().ln() - (self.beta() * share).ln_1p()) + ln_rest
+        let low_rank = self.low_rank(&angles).and_then(|sum| sum.ln_det_off_one(self.tolerance * 1e-2));
+        let ln_rest = low_rank.unwrap_or_else(|| self.ln_det_formed(&angles, point));
+        (self.inputs as f64 - 1.0) * self.ln_unit() + ln_rest
     }
 
-    fn ln_det_low_rank(&self, angles: &[Angle]) -> Option<f64> {
+    /// What turns `G` into `M` off the vector `1`.
+    fn ln_unit(&self) -> f64 {
+        let share = self.size as f64 / self.inputs as f64;
+        2.0 * self.beta().ln() - (self.beta() * share).ln_1p()
+    }
+
+    fn low_rank(&self, angles: &[Angle]) -> Option<DiagonalPlusLowRank> {
         let ln_diagonal: Vec<f64> = diagonal(angles, self.inputs).iter().map(|d| d.ln()).collect();
         if !ln_diagonal.iter().all(|ln_d| ln_d.is_finite()) {
             return None;
@@ -112,7 +118,7 @@ impl SubsetSelection {
                 subtracted.push(true);
             }
         }
-        DiagonalPlusLowRank { ln_diagonal, scaled, subtracted }.ln_det_off_one(self.tolerance * 1e-2)
+        Some(DiagonalPlusLowRank { ln_diagonal, scaled, subtracted })
     }
 
     fn ln_det_formed(&self, angles: &[Angle], point: &Point) -> f64 {
@@ -307,6 +313,13 @@ impl FisherInformation for SubsetSelection {
         }
     }
 
+    fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
+        if self.size == 1 {
+            return RandomizedResponse { inputs: self.inputs, epsilon: self.epsilon }.structure(point);
+        }
+        Some(self.low_rank(&self.angles(point))?.times(self.ln_unit()))
+    }
+
     fn ln_det_error(&self) -> f64 {
         (self.inputs as f64 - 1.0) * (self.sum.error() + self.tolerance * 1e-2)
     }
@@ -330,8 +343,7 @@ mod tests {
                     for slope in [0.0, 0.3, -2.0, -20.0, -150.0] {
                         let point = Point::from_ln_weights((0..a).map(|x| slope * x as f64).collect());
                         let subset = SubsetSelection::new(a, k, epsilon, 1e-13);
-                        formed +=
-                            usize::from(k > 1 && subset.ln_det_low_rank(&subset.angles(&point)).is_none());
+                        formed += usize::from(k > 1 && subset.low_rank(&subset.angles(&point)).is_none());
                         let (fast, exact) =
                             (subset.ln_det_structured(&point), enumerated(a, k, epsilon).ln_det(&point));
                         let difference = (fast - exact).abs() / exact.abs().max(1.0);

@@ -3,7 +3,7 @@
 use crate::protocol::BitNoise;
 
 use super::low_rank::DiagonalPlusLowRank;
-use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Identity, Point};
+use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Point};
 
 /// Unary encoding: input `x` sets bit `x` with probability `κ` and every other bit with probability `λ`.
 ///
@@ -76,17 +76,22 @@ impl UnaryEncoding {
         UnaryEncoding { inputs, bits: *bits, beta, tolerance, form }
     }
 
-    fn ln_det_regular(&self, sum: &ExponentialSum, point: &Point) -> f64 {
+    fn erasure(&self) -> Erasure {
+        Erasure { inputs: self.inputs, kept: self.bits.kappa }
+    }
+
+    /// `G` times what turns it into `M` off the vector `1`: the bits are independent under each exponential.
+    fn regular(&self, sum: &ExponentialSum, point: &Point) -> DiagonalPlusLowRank {
         let terms = sum.terms().map(|(ln_weight, rate)| {
             let scale = rate * self.beta;
             self.term(ln_weight - rate, point.p().iter().map(|p_x| scale * p_x))
         });
         let ln_unit =
             2.0 * self.beta.ln() + self.bits.kappa_complement.ln() - self.bits.lambda_complement.ln();
-        (self.inputs as f64 - 1.0) * ln_unit + self.ln_det_of_terms(terms.collect())
+        self.of_terms(terms.collect()).times(ln_unit)
     }
 
-    fn ln_det_certain(&self, point: &Point) -> f64 {
+    fn certain(&self, point: &Point) -> DiagonalPlusLowRank {
         let ln_smallest = point.ln_p().iter().copied().fold(0.0, f64::min);
         let sum = ExponentialSum::reciprocal_at_once(-ln_smallest, self.tolerance);
         // The sum speaks of s/min p, so its rates and weights are divided by min p, in logarithms.
@@ -94,7 +99,7 @@ impl UnaryEncoding {
             let ln_rate = rate.ln() - ln_smallest;
             self.term(ln_weight - ln_smallest, point.ln_p().iter().map(|ln_p| (ln_rate + ln_p).exp()))
         });
-        -(self.inputs as f64 - 1.0) * self.bits.lambda.ln() + self.ln_det_of_terms(terms.collect())
+        self.of_terms(terms.collect()).times(-self.bits.lambda.ln())
     }
 
     /// One exponential: its log weight and the probabilities of the bits under it.
@@ -115,13 +120,12 @@ impl UnaryEncoding {
         term
     }
 
-    fn ln_det_of_terms(&self, terms: Vec<Term>) -> f64 {
+    fn of_terms(&self, terms: Vec<Term>) -> DiagonalPlusLowRank {
         let largest = terms.iter().map(|term| term.ln_weight).fold(f64::NEG_INFINITY, f64::max);
         let ln_diagonal = ln_diagonal(&terms, self.inputs, largest);
         let scaled: Vec<Vec<f64>> = terms.into_iter().map(|term| term.scaled(&ln_diagonal)).collect();
         let subtracted = vec![false; scaled.len()];
-        let sum = DiagonalPlusLowRank { ln_diagonal, scaled, subtracted };
-        sum.ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN)
+        DiagonalPlusLowRank { ln_diagonal, scaled, subtracted }
     }
 }
 
@@ -189,11 +193,21 @@ impl FisherInformation for UnaryEncoding {
     fn ln_det(&self, point: &Point) -> f64 {
         match &self.form {
             Form::Constant => f64::NEG_INFINITY,
-            Form::Erasure if self.bits.kappa == 1.0 => Identity { inputs: self.inputs }.ln_det(point),
-            Form::Erasure => Erasure { inputs: self.inputs, kept: self.bits.kappa }.ln_det(point),
-            Form::Certain => self.ln_det_certain(point),
+            Form::Erasure => self.erasure().ln_det(point),
             Form::Enumerated(matrix) => matrix.ln_det(point),
-            Form::Regular(sum) => self.ln_det_regular(sum, point),
+            Form::Certain => self.certain(point).ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN),
+            Form::Regular(sum) => {
+                self.regular(sum, point).ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN)
+            }
+        }
+    }
+
+    fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
+        match &self.form {
+            Form::Erasure => self.erasure().structure(point),
+            Form::Certain => Some(self.certain(point)),
+            Form::Regular(sum) => Some(self.regular(sum, point)),
+            Form::Constant | Form::Enumerated(_) => None,
         }
     }
 

@@ -8,7 +8,10 @@ use super::monte_carlo::mean_over_draws;
 use crate::dirichlet_mean::LinearForm;
 use crate::evaluation::{Evaluation, Method};
 use crate::expectation::{Effort, expected_ln_det};
-use crate::fisher::{DenseMatrix, FisherInformation, Point, SubsetSelection, UnaryEncoding};
+use crate::fisher::{
+    DenseMatrix, Erasure, FisherInformation, Identity, Mixture, Point, RandomizedResponse, SubsetSelection,
+    UnaryEncoding,
+};
 use crate::prior::{Dirichlet, Prior};
 use crate::protocol::{Channel, Matrix, Protocol};
 use crate::special::digamma_difference;
@@ -84,17 +87,16 @@ pub fn asymptotic_utility(
             let at = |ln_p: &[f64]| response_ln_det(epsilon, ln_p);
             utility_of(prior, settings, &|dirichlet| mean_response_ln_det(epsilon, dirichlet), &at)
         }
-        Protocol::UnaryEncoding(ue) => {
-            of_fisher(&UnaryEncoding::new(a, ue.bits(), STRUCTURE_TOLERANCE), prior, settings)
+        Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) => {
+            let fisher = structured(protocol).ok_or(Absence::NotFaithful { rank, a })?;
+            of_fisher(&*fisher, prior, settings)
         }
-        Protocol::LocalHash(hash) => {
-            of_fisher(&UnaryEncoding::new(a, hash.as_unary().bits(), STRUCTURE_TOLERANCE), prior, settings)
-        }
-        Protocol::SubsetSelection(subset) => {
-            let fisher = SubsetSelection::new(a, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE);
-            of_fisher(&fisher, prior, settings)
-        }
-        Protocol::Matrix(_) | Protocol::Composition(_) | Protocol::Product(_) | Protocol::Mixture(_) => {
+        Protocol::Mixture(_) => match (protocol.canonical_matrix(), structured(protocol)) {
+            (Ok(matrix), _) => of_matrix(&matrix, prior, settings),
+            (Err(_), Some(fisher)) => of_fisher(&*fisher, prior, settings),
+            (Err(error), None) => Err(error.into()),
+        },
+        Protocol::Matrix(_) | Protocol::Composition(_) | Protocol::Product(_) => {
             of_matrix(&protocol.canonical_matrix()?, prior, settings)
         }
     }
@@ -125,6 +127,37 @@ pub fn effective_participation(
     let error = value * ((2.0 * difference.error).exp_m1() + 2.0 * f64::EPSILON);
     // A Monte Carlo error may carry the value over its bound.
     Ok(Evaluation::new(value.min(1.0), error, difference.method))
+}
+
+/// The Fisher information of a protocol with a structure of its own, or a mixture of such; `None` for all others, and for those that
+/// say nothing.
+fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> {
+    let inputs = protocol.inputs();
+    Some(match protocol {
+        Protocol::Identity(_) => Box::new(Identity { inputs }),
+        Protocol::GeneralisedRandomisedResponse(grr) => {
+            Box::new(RandomizedResponse { inputs, epsilon: grr.epsilon() })
+        }
+        Protocol::UnaryEncoding(ue) => Box::new(UnaryEncoding::new(inputs, ue.bits(), STRUCTURE_TOLERANCE)),
+        Protocol::LocalHash(hash) => {
+            Box::new(UnaryEncoding::new(inputs, hash.as_unary().bits(), STRUCTURE_TOLERANCE))
+        }
+        Protocol::SubsetSelection(subset) if subset.size() < inputs => {
+            Box::new(SubsetSelection::new(inputs, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE))
+        }
+        Protocol::Erasure(erasure) if erasure.reveal() > 0.0 => {
+            Box::new(Erasure { inputs, kept: erasure.reveal() })
+        }
+        Protocol::Mixture(mixture) => {
+            let live = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
+            // A part that says nothing adds nothing.
+            let telling = live.filter(|(_, part)| part.rank().map_or(true, |rank| rank.value > 1));
+            let parts: Option<Vec<_>> =
+                telling.map(|(weight, part)| Some((*weight, structured(part)?))).collect();
+            Box::new(Mixture::new(parts.filter(|parts| !parts.is_empty())?, STRUCTURE_TOLERANCE))
+        }
+        _ => return None,
+    })
 }
 
 /// `U` from the mean of a log-determinant under each Dirichlet part, or at each draw of a prior of one's own.
@@ -189,7 +222,14 @@ fn of_fisher(
 ) -> Result<Evaluation, Absence> {
     let effort = Effort { tolerance: settings.tolerance, seed: settings.seed, ..Effort::default() };
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
-    utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)
+    let utility =
+        utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;
+    // The low-rank form gives up where rounding leaves it no positive definite matrix.
+    if utility.value.is_nan() {
+        Err(Absence::NoMethod { what: "so ill-conditioned a mixture" })
+    } else {
+        Ok(utility)
+    }
 }
 
 /// A matrix in canonical form.
