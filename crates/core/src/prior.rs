@@ -36,6 +36,8 @@ pub struct Group {
     pub alpha: f64,
     /// How many they are.
     pub count: usize,
+    /// The sum of all other parameters of the distribution, for one of them: `α0 − α_x` without its cancellation.
+    pub others: f64,
 }
 
 impl Dirichlet {
@@ -52,7 +54,13 @@ impl Dirichlet {
         }
         let mut sorted = alpha.clone();
         sorted.sort_by(f64::total_cmp);
-        let groups = sorted.chunk_by(|l, r| l == r).map(|g| Group { alpha: g[0], count: g.len() }).collect();
+        let pairs: Vec<(f64, usize)> = sorted.chunk_by(|l, r| l == r).map(|g| (g[0], g.len())).collect();
+        let others = leave_one_out(&pairs);
+        let groups = pairs
+            .iter()
+            .zip(others)
+            .map(|(&(alpha, count), others)| Group { alpha, count, others })
+            .collect();
         Ok(Dirichlet { total: alpha.iter().sum(), alpha, groups })
     }
 
@@ -129,6 +137,22 @@ impl fmt::Debug for Dirichlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dirichlet").field("groups", &self.groups).finish_non_exhaustive()
     }
+}
+
+/// For each group `(mass, count)` the sum of all masses but one of its own, from prefix and suffix sums.
+pub(crate) fn leave_one_out(pairs: &[(f64, usize)]) -> Vec<f64> {
+    let mut others = vec![0.0; pairs.len()];
+    let mut prefix = 0.0;
+    for (out, &(mass, count)) in others.iter_mut().zip(pairs) {
+        *out = prefix + mass * (count - 1) as f64;
+        prefix += mass * count as f64;
+    }
+    let mut suffix = 0.0;
+    for (out, &(mass, count)) in others.iter_mut().zip(pairs).rev() {
+        *out += suffix;
+        suffix += mass * count as f64;
+    }
+    others
 }
 
 /// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, which underflows for small `alpha` only

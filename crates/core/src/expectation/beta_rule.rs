@@ -48,6 +48,11 @@ pub(super) fn gauss(head: f64, tail: f64, order: usize) -> Vec<Node> {
     (0..order).map(node).collect()
 }
 
+/// Nodes and weights of the Gauss–Legendre rule on `(0, 1)`.
+pub fn gauss_legendre(order: usize) -> Vec<(f64, f64)> {
+    gauss(1.0, 1.0, order).iter().map(|node| (node.ln_head.exp(), node.weight)).collect()
+}
+
 /// A trapezoidal rule for `Beta(head, tail)` in `logit B = mode + width · sinh v`, `step` apart in `v`.
 ///
 /// For integrands with logarithmic singularities at the ends, and for prior weight at `ln B ≈ −1/head`: the density falls like

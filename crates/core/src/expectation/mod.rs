@@ -14,4 +14,5 @@ pub mod quasi_monte_carlo;
 mod regression;
 mod sectors;
 
+pub use beta_rule::gauss_legendre;
 pub use mean::{Effort, expected_ln_det};

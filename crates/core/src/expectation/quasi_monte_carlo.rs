@@ -20,9 +20,20 @@ use crate::{Evaluation, Method};
 /// Independent replicates: enough for a Student error with three controls (28 degrees of freedom).
 const REPLICATES: u32 = 32;
 
-/// With a small `α0` a share of about `α0` of the points is away from the corners, and runs that happen to see few of them state too small an
-/// error: at `α = (0.02, 0.02, 0.02)` 14 % were beyond 1.96 errors with 512 points, 5 % with 2048 or more.
-const POINTS_TIMES_TOTAL: f64 = 256.0;
+/// With small parameters a share of about `α` of the points has those coordinates away from zero, and runs that happen to see few of
+/// them state too small an error: at `α = (0.02, 0.02, 0.02)` 14 % were beyond 1.96 errors with 512 points, 5 % with 2048 or more; at
+/// `(0.01, 50, …, 50)` one run in ten was off by more than four errors with 128 points.
+const POINTS_TIMES_RATE: f64 = 256.0;
+
+/// The expected number of coordinates away from zero among the inputs whose parameters are the rarest of a common size (within a factor
+/// of two), at most 1.
+fn rarest(alpha: &[f64]) -> f64 {
+    let mut rates = std::collections::BTreeMap::<i32, f64>::new();
+    for alpha_x in alpha {
+        *rates.entry(alpha_x.log2().floor() as i32).or_default() += alpha_x;
+    }
+    rates.into_values().fold(1.0, f64::min)
+}
 
 /// The Sobol table ends there, in dimensions and in points.
 const SOBOL_DIMENSIONS: usize = 256;
@@ -38,7 +49,8 @@ const MOST_POINTS: u32 = 1 << 16;
 ///
 /// # Accuracy
 /// The stated standard error covers as a normal one would: of 200 runs, 4 to 8 % were off by more than 1.96 errors in each of seven cases
-/// (`tests/coverage.rs`, against cubature and a longer run). If `evaluations` stops a run before `256/α0` points the error may be too small.
+/// (`tests/coverage.rs`, against cubature and a longer run). If `evaluations` stops a run before the
+/// fewest points of `rarest`, the error may be too small.
 ///
 /// # Example
 /// ```
@@ -57,13 +69,13 @@ pub fn mean_ln_det(
 ) -> Evaluation {
     let controls = Controls::new(alpha, fisher.contrast());
     let mut replicates: Vec<Replicate> = (0..REPLICATES).map(|index| Replicate::new(seed, index)).collect();
-    let total: f64 = alpha.iter().sum();
+    let fewest = POINTS_TIMES_RATE / rarest(alpha);
     let mut points = 4;
     loop {
         replicates.par_iter_mut().for_each(|replicate| replicate.extend(points, fisher, alpha, &controls));
         let found = controls.estimate(&replicates);
         let spent = points as usize * REPLICATES as usize;
-        let arrived = found.error <= tolerance && spent as f64 * total >= POINTS_TIMES_TOTAL;
+        let arrived = found.error <= tolerance && spent as f64 >= fewest;
         let exhausted = 2 * spent > evaluations || points == MOST_POINTS;
         if arrived || exhausted || !found.value.is_finite() {
             return found;

@@ -13,7 +13,7 @@ use crate::special::ln_beta_groups;
 
 /// The mean of `ln det M(P)` by Gauss rules of `order` nodes on panels of the gaps, summed over all orders of the inputs.
 ///
-/// Panels double up to 8, are 8 wide up to 64 (bends at gaps of `ε ≤ 60`), and double again to where the density is `e^{−40}`.
+/// Panels double up to 8, are 8 wide up to 128 (bends at gaps of `ε ≤ 100`), and double again to where the density is `e^{−40}`.
 pub(super) fn mean_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], order: usize) -> f64 {
     let sectors: Vec<(Vec<usize>, Vec<Rule>)> =
         orders(alpha.len()).into_iter().map(|inputs| rules(alpha, inputs, order)).collect();
@@ -76,7 +76,7 @@ fn panels(first: f64, range: f64) -> Vec<f64> {
     let mut end = first;
     // A density that peaks away from zero may fall late: at least the panels up to 64 are always there.
     while end < range.max(64.0) {
-        end = if (8.0..64.0).contains(&end) { end + 8.0 } else { 2.0 * end };
+        end = if (8.0..128.0).contains(&end) { end + 8.0 } else { 2.0 * end };
         ends.push(end);
     }
     ends

@@ -26,7 +26,8 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExponentialSum {
     ln_weights: Vec<f64>,
-    rates: Vec<f64>,
+    /// `ln τ_k`: at a ratio of `e^1000` the smallest rate is no double.
+    ln_rates: Vec<f64>,
     error: f64,
 }
 
@@ -46,7 +47,7 @@ impl ExponentialSum {
             sums.into_iter().find(|sum| sum.error <= tolerance)
         });
         // Unwrap safety: u₀ = −ln_ratio at step 0.24 reaches 1e-13 for every ratio (tested up to e^700).
-        candidates.min_by_key(|sum| sum.rates.len()).unwrap()
+        candidates.min_by_key(|sum| sum.ln_rates.len()).unwrap()
     }
 
     /// The same without search, a few terms longer: for ratios that change with every point.
@@ -74,40 +75,44 @@ impl ExponentialSum {
         let node = |j: i64| {
             let u = j as f64 * step;
             let bend = (start - u).exp();
-            ((step * (1.0 + bend)).ln() + u - bend, (u - bend).exp())
+            ((step * (1.0 + bend)).ln() + u - bend, u - bend)
         };
         // w s e^{−τs} is largest at s = 1/τ, clipped to the interval.
-        let matters = |&(ln_weight, rate): &(f64, f64)| {
-            let ln_s = (-rate.ln()).clamp(0.0, ln_ratio);
-            ln_weight + ln_s - rate * ln_s.exp() > (tolerance / 30.0).ln()
+        let matters = |&(ln_weight, ln_rate): &(f64, f64)| {
+            let ln_s = (-ln_rate).clamp(0.0, ln_ratio);
+            ln_weight + ln_s - (ln_rate + ln_s).exp() > (tolerance / 30.0).ln()
         };
-        let (ln_weights, rates) = (first..=last).map(node).filter(matters).unzip();
-        ExponentialSum { ln_weights, rates, error: tolerance }
+        let (ln_weights, ln_rates) = (first..=last).map(node).filter(matters).unzip();
+        ExponentialSum { ln_weights, ln_rates, error: tolerance }
     }
 
     fn measured_error(&self, ln_ratio: f64) -> f64 {
         let error = |i: i32| {
             let ln_s = ln_ratio * f64::from(i) / 200.0;
-            let s = ln_s.exp();
-            (self.terms().map(|(ln_weight, rate)| (ln_weight + ln_s - rate * s).exp()).sum::<f64>() - 1.0)
-                .abs()
+            let term = |(ln_weight, ln_rate): (f64, f64)| (ln_weight + ln_s - (ln_rate + ln_s).exp()).exp();
+            (self.ln_terms().map(term).sum::<f64>() - 1.0).abs()
         };
         (0..=200).map(error).fold(0.0, f64::max)
     }
 
     /// The terms, as `(ln w_k, τ_k)`.
     pub fn terms(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.ln_weights.iter().copied().zip(self.rates.iter().copied())
+        self.ln_terms().map(|(ln_weight, ln_rate)| (ln_weight, ln_rate.exp()))
+    }
+
+    /// The terms, as `(ln w_k, ln τ_k)`.
+    pub fn ln_terms(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.ln_weights.iter().copied().zip(self.ln_rates.iter().copied())
     }
 
     /// The number of terms.
     pub fn len(&self) -> usize {
-        self.rates.len()
+        self.ln_rates.len()
     }
 
     /// Whether there is no term; never so.
     pub fn is_empty(&self) -> bool {
-        self.rates.is_empty()
+        self.ln_rates.is_empty()
     }
 
     /// The largest relative error.

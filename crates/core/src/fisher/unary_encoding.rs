@@ -95,8 +95,8 @@ impl UnaryEncoding {
         let ln_smallest = point.ln_p().iter().copied().fold(0.0, f64::min);
         let sum = ExponentialSum::reciprocal_at_once(-ln_smallest, self.tolerance);
         // The sum speaks of s/min p, so its rates and weights are divided by min p, in logarithms.
-        let terms = sum.terms().map(|(ln_weight, rate)| {
-            let ln_rate = rate.ln() - ln_smallest;
+        let terms = sum.ln_terms().map(|(ln_weight, ln_rate)| {
+            let ln_rate = ln_rate - ln_smallest;
             self.term(ln_weight - ln_smallest, point.ln_p().iter().map(|ln_p| (ln_rate + ln_p).exp()))
         });
         self.of_terms(terms.collect()).times(-self.bits.lambda.ln())

@@ -1,5 +1,7 @@
 //! What is assumed of the distribution `P` of the users' values, in the form the leakage kernels read.
 
+use crate::prior::leave_one_out;
+
 /// Inputs of equal prior mass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Group {
@@ -88,20 +90,4 @@ impl UserPrior {
     pub(super) fn bias(&self) -> f64 {
         if self.is_point { 0.0 } else { 1.0 }
     }
-}
-
-/// For each group the sum of all masses but one of its own, from prefix and suffix sums.
-fn leave_one_out(pairs: &[(f64, usize)]) -> Vec<f64> {
-    let mut others = vec![0.0; pairs.len()];
-    let mut prefix = 0.0;
-    for (out, &(mass, count)) in others.iter_mut().zip(pairs) {
-        *out = prefix + mass * (count - 1) as f64;
-        prefix += mass * count as f64;
-    }
-    let mut suffix = 0.0;
-    for (out, &(mass, count)) in others.iter_mut().zip(pairs).rev() {
-        *out += suffix;
-        suffix += mass * count as f64;
-    }
-    others
 }

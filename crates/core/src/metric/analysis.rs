@@ -6,9 +6,9 @@ use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
 use super::name::Metric;
 use super::{
-    asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant,
-    local_privacy_level, participation_bound, prior_entropy, private_leakage, tally_utility_limit,
-    truth_utility, user_entropy, utility_bound, worst_case_privacy,
+    asymptotic_utility, distribution_utility_limit, effective_participation, faithful_growth_constant,
+    growth_constant, local_privacy_level, participation_bound, prior_entropy, private_leakage,
+    tally_utility_limit, truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
@@ -40,6 +40,7 @@ pub struct Analysis<'a> {
     leakage: OnceCell<Result<Leakage, Absence>>,
     truth: OnceCell<Result<Evaluation, Absence>>,
     utility: OnceCell<Result<Evaluation, Absence>>,
+    prior_entropy: OnceCell<Result<Evaluation, Absence>>,
 }
 
 impl<'a> Analysis<'a> {
@@ -67,6 +68,7 @@ impl<'a> Analysis<'a> {
             leakage: OnceCell::new(),
             truth: OnceCell::new(),
             utility: OnceCell::new(),
+            prior_entropy: OnceCell::new(),
         })
     }
 
@@ -79,7 +81,7 @@ impl<'a> Analysis<'a> {
             Metric::Classes => self.classes(),
             Metric::Faithful => self.faithful(),
             Metric::UserEntropy => Ok(self.user_entropy()).into(),
-            Metric::PriorEntropy => prior_entropy(self.prior, &self.settings).into(),
+            Metric::PriorEntropy => self.prior_entropy().into(),
             Metric::TruthUtility => self.truth_utility().into(),
             Metric::AveragePrivacy => self.average_privacy(),
             Metric::AsymptoticUtility => self.asymptotic_utility().into(),
@@ -90,7 +92,7 @@ impl<'a> Analysis<'a> {
                 self.continuous(|_| Ok(distribution_utility_limit(self.protocol)?))
             }
             Metric::TallyUtilityLimit => self.continuous(|_| Ok(tally_utility_limit(self.protocol)?)),
-            Metric::GrowthConstant => growth_constant(self.protocol, self.prior, &self.settings).into(),
+            Metric::GrowthConstant => self.growth_constant().into(),
             _ if users.is_none() => Err(Absence::NeedsUsers).into(),
             _ => Err(Absence::NoMethod { what: "metrics that depend on the number of users" }).into(),
         }
@@ -110,6 +112,20 @@ impl<'a> Analysis<'a> {
 
     fn effective_participation(&self) -> Result<Evaluation, Absence> {
         effective_participation(self.asymptotic_utility(), self.truth_utility()?)
+    }
+
+    fn prior_entropy(&self) -> Result<Evaluation, Absence> {
+        self.prior_entropy.get_or_init(|| prior_entropy(self.prior, &self.settings)).clone()
+    }
+
+    fn growth_constant(&self) -> Result<Evaluation, Absence> {
+        match self.asymptotic_utility() {
+            Ok(utility) => {
+                Ok(faithful_growth_constant(utility, self.prior_entropy()?, self.protocol.inputs()))
+            }
+            Err(Absence::NotFaithful { .. }) => growth_constant(self.protocol, self.prior, &self.settings),
+            Err(other) => Err(other),
+        }
     }
 
     fn average_privacy(&self) -> Answer {

@@ -73,6 +73,11 @@ impl Answer {
 
 impl From<Result<Evaluation, Absence>> for Answer {
     fn from(result: Result<Evaluation, Absence>) -> Self {
-        Answer { value: result.map(Value::Number), warning: None }
+        // A number that is none is a failure of the method, and never passed on as a value.
+        let value = result.and_then(|number| match number.value.is_nan() || number.error.is_nan() {
+            true => Err(Absence::NoMethod { what: "the computation broke down numerically" }),
+            false => Ok(Value::Number(number)),
+        });
+        Answer { value, warning: None }
     }
 }

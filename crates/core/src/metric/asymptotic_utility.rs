@@ -12,7 +12,7 @@ use crate::fisher::{
     DenseMatrix, Erasure, FisherInformation, Identity, Mixture, Point, RandomizedResponse, SubsetSelection,
     UnaryEncoding,
 };
-use crate::prior::{Dirichlet, Prior};
+use crate::prior::{Dirichlet, Group, Prior};
 use crate::protocol::{Channel, Matrix, Protocol};
 use crate::special::digamma_difference;
 
@@ -125,8 +125,8 @@ pub fn effective_participation(
     let difference = utility.plus(truth.times(-1.0));
     let value = (2.0 * difference.value).exp();
     let error = value * ((2.0 * difference.error).exp_m1() + 2.0 * f64::EPSILON);
-    // A Monte Carlo error may carry the value over its bound.
-    Ok(Evaluation::new(value.min(1.0), error, difference.method))
+    // A Monte Carlo error may carry the value over its bound. (`min` would turn NaN into 1.)
+    Ok(Evaluation::new(if value > 1.0 { 1.0 } else { value }, error, difference.method))
 }
 
 /// The Fisher information of a protocol with a structure of its own, or a mixture of such; `None` for all others, and for those that
@@ -185,8 +185,8 @@ fn utility_of(
 
 /// `−E Σ_x ln P_x = Σ_x (ψ(α0) − ψ(α_x))`.
 fn truth_ln_det(dirichlet: &Dirichlet) -> Evaluation {
-    let gap = |alpha: f64| digamma_difference(alpha, (dirichlet.total() - alpha).max(0.0));
-    let sum = dirichlet.groups().iter().map(|group| group.count as f64 * gap(group.alpha)).sum();
+    let gap = |group: &Group| digamma_difference(group.alpha, group.others);
+    let sum = dirichlet.groups().iter().map(|group| group.count as f64 * gap(group)).sum();
     Evaluation::closed_form(sum, 16)
 }
 
@@ -208,8 +208,7 @@ fn mean_response_ln_det(epsilon: f64, dirichlet: &Dirichlet) -> Evaluation {
     let start =
         Evaluation::new(constant, 4.0 * f64::EPSILON * (constant.abs() + a * epsilon), Method::ClosedForm);
     dirichlet.groups().iter().fold(start, |sum, group| {
-        let others = (dirichlet.total() - group.alpha).max(0.0);
-        let form = LinearForm::from_deviations(&[(group.alpha, epsilon.exp_m1()), (others, 0.0)]);
+        let form = LinearForm::from_deviations(&[(group.alpha, epsilon.exp_m1()), (group.others, 0.0)]);
         let mean = form.mean_ln();
         sum.plus(Evaluation::new(mean.value, mean.error, Method::Quadrature).times(-(group.count as f64)))
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::Absence;
-use super::one_dimensional_image::Line;
+use super::one_dimensional_image::{Line, MAX_PLACES, MAX_TOTAL};
 use super::{Settings, asymptotic_utility, prior_entropy};
 use crate::evaluation::{Evaluation, Method};
 use crate::prior::Prior;
@@ -34,7 +34,8 @@ pub fn growth_constant(
         return Err(Absence::NotContinuous);
     }
     if protocol.rank()?.value == protocol.inputs() {
-        return faithful(protocol, prior, settings);
+        let utility = asymptotic_utility(protocol, prior, settings)?;
+        return Ok(faithful_growth_constant(utility, prior_entropy(prior, settings)?, protocol.inputs()));
     }
     let matrix = protocol.canonical_matrix()?;
     let map = equal_columns(&matrix);
@@ -46,17 +47,15 @@ pub fn growth_constant(
         .merged(&map)?
         .ok_or(Absence::NoMethod { what: "a prior of one's own and a protocol that is not faithful" })?;
     match merged.rank()?.value {
-        rank if rank == merged.inputs() => faithful(&Protocol::Matrix(merged), &prior, settings),
+        rank if rank == merged.inputs() => growth_constant(&Protocol::Matrix(merged), &prior, settings),
         2 => of_line(&merged, &prior),
         _ => Err(Absence::NoMethod { what: "a protocol that is not faithful, of rank 3 or more" }),
     }
 }
 
-fn faithful(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
-    let factor = protocol.inputs() as f64 - 1.0;
-    let settings = Settings { tolerance: settings.tolerance / factor, ..*settings };
-    let utility = asymptotic_utility(protocol, prior, &settings)?;
-    Ok(utility.times(factor).plus(prior_entropy(prior, &settings)?))
+/// `r_μ = (a−1) U^as_μ + h(P)` of a faithful protocol on `a` inputs.
+pub fn faithful_growth_constant(utility: Evaluation, prior_entropy: Evaluation, a: usize) -> Evaluation {
+    utility.times(a as f64 - 1.0).plus(prior_entropy)
 }
 
 /// For each input the number of its class, where inputs with equal columns (up to rounding) are in one class.
@@ -92,6 +91,11 @@ fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
             what: "a mixture of Dirichlet priors and a protocol that is not faithful",
         });
     };
+    if matrix.inputs() > MAX_PLACES || dirichlet.total() > MAX_TOTAL {
+        return Err(Absence::NoMethod {
+            what: "a protocol of rank 2 with more than 32 different inputs, or under a prior with alpha_0 above 2000",
+        });
+    }
     let (value, error) = Line::of_columns(matrix, dirichlet.alpha()).growth_constant();
     Ok(Evaluation::new(value, error, Method::Quadrature))
 }

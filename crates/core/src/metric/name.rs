@@ -94,7 +94,12 @@ const TABLE: [Entry; 29] = {
         (M::Faithful, "faithful", "faithful", "whether enough reports pin down P completely"),
         (M::UserEntropy, "h_x_given_p", "H(X|P)", "private information of one user, in nats"),
         (M::PriorEntropy, "h_p", "h(P)", "differential entropy of the prior, in nats"),
-        (M::TruthUtility, "c_mu", "C_mu", "asymptotic utility of the truth itself: the ceiling for u_as"),
+        (
+            M::TruthUtility,
+            "c_mu",
+            "C_mu",
+            "u_as of the truth itself: the ceiling for all protocols under this prior",
+        ),
         (
             M::AveragePrivacy,
             "s_mu",
@@ -105,7 +110,7 @@ const TABLE: [Entry; 29] = {
             M::AsymptoticUtility,
             "u_as",
             "U_as",
-            "digits of P learned from many users, beyond (ln n)/2; higher means more useful",
+            "what n reports teach of each frequency, in digits to base e, less (ln n)/2, for many users; higher (nearer c_mu) means more useful",
         ),
         (
             M::EffectiveParticipation,
@@ -117,13 +122,13 @@ const TABLE: [Entry; 29] = {
             M::UtilityBound,
             "tradeoff_u_as",
             "max U_as",
-            "no protocol with this worst-case privacy has a higher u_as",
+            "no protocol with this worst-case privacy has a higher u_as; says nothing when above c_mu",
         ),
         (
             M::ParticipationBound,
             "tradeoff_f_mu",
             "max F_mu",
-            "no protocol with this worst-case privacy has a higher f_mu",
+            "no protocol with this worst-case privacy has a higher f_mu; says nothing when above 1",
         ),
         (
             M::DistributionUtilityLimit,

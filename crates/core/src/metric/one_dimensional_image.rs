@@ -17,6 +17,7 @@
 
 use std::f64::consts::{E, PI};
 
+use crate::expectation::gauss_legendre;
 use crate::protocol::{Channel, Matrix};
 
 /// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
@@ -32,8 +33,17 @@ pub struct Line {
     pub end: Vec<f64>,
 }
 
-/// Coarsest and finest step of the outer rule, as powers of two.
-const OUTER_LEVELS: std::ops::RangeInclusive<i32> = 3..=8;
+/// Orders of the Gauss rule on each panel; the last two measure the error.
+const ORDERS: [usize; 3] = [10, 16, 24];
+
+/// Most different columns: the cost grows with their square.
+pub const MAX_PLACES: usize = 32;
+
+/// Largest `α0`: the cost grows with it, and the inverted density oscillates.
+pub const MAX_TOTAL: f64 = 2000.0;
+
+/// Closer than `e^{−REACH}` of a gap to a place, the density is a power of the distance to double precision.
+const REACH: f64 = 37.0;
 
 impl Line {
     /// The line through the columns of a matrix of rank two with different columns.
@@ -57,53 +67,92 @@ impl Line {
         }
     }
 
-    /// `r_μ` and a bound on its error.
+    /// `r_μ` and an estimate of its error, for at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
     ///
     /// # Method and cost
-    /// Between neighbouring places `−f ln f + ½ f ln J` is analytic, with algebraic singularities at the places: the double
-    /// exponential rule, its step halved until the sum stands still. About `a · 200` densities of `a · 500` operations.
+    /// Next to a place the density is a power `δ^{α0−α_x−1}` of the distance, which is integrated in closed form: a prior with
+    /// `α = 1e-4` has most of its mass there, at distances like `e^{−5000}`. The rest is cut into panels, geometric towards the places
+    /// and no wider than three standard deviations, with a Gauss rule on each in `ln δ`. About `a · 1000` densities of `a · 500`
+    /// operations.
     ///
     /// # Accuracy
-    /// Measured against 30-digit values: `1e-12` for `0.05 ≤ α ≤ 2.5`, and the stated error was never exceeded.
+    /// `1e-12` for `0.05 ≤ α ≤ 100` against 30-digit values; the error is the difference of two orders plus what the total mass
+    /// misses of 1, times the largest logarithm.
     pub fn growth_constant(&self) -> (f64, f64) {
-        let mut coarse = self.outer_sum(*OUTER_LEVELS.start());
-        let mut error = f64::INFINITY;
-        for level in OUTER_LEVELS.skip(1) {
-            let fine = self.outer_sum(level);
-            error = (fine.integral - coarse.integral).abs() + (fine.mass - 1.0).abs();
-            coarse = fine;
-            if error < 1e-13 * (1.0 + coarse.integral.abs()) {
-                break;
-            }
-        }
-        (coarse.integral - 0.5 * (2.0 * PI * E).ln(), error + 1e-14 * (1.0 + coarse.integral.abs()))
+        let rules = ORDERS.map(|order| self.outer_sum(&gauss_legendre(order)));
+        let [.., coarse, fine] = rules;
+        let missing = (fine.mass - 1.0).abs() * fine.largest;
+        let value = fine.integral / fine.mass + fine.mass.ln();
+        let coarse = coarse.integral / coarse.mass + coarse.mass.ln();
+        (value - 0.5 * (2.0 * PI * E).ln(), (value - coarse).abs() + missing + 1e-14 * (1.0 + value.abs()))
     }
 
-    fn outer_sum(&self, level: i32) -> Outer {
+    fn outer_sum(&self, rule: &[(f64, f64)]) -> Outer {
         let mut sum = Outer::default();
-        for (i, pair) in self.places.windows(2).enumerate() {
-            for node in unit_interval(level) {
-                let width = pair[1] - pair[0];
-                let density = self.density(i, width * node.left, width * node.right);
-                if density > 0.0 {
-                    let weight = density * width * node.weight;
-                    let ln_information = self.ln_information(i, node);
-                    sum.mass += weight;
-                    sum.integral += weight * (0.5 * ln_information - density.ln());
-                }
+        for i in 0..self.places.len() - 1 {
+            for from_left in [true, false] {
+                self.add_end(i, from_left, &mut sum);
+                self.add_half(i, from_left, rule, &mut sum);
             }
         }
         sum
     }
 
+    /// The part closer than `e^{−REACH}` to an end of the gap above place `i`: `f = f₀ (δ/δ₀)^{A−1}` with `A` the sum of all `α` but
+    /// that of the place, and `J` constant or, where an output is impossible at the place, like `1/δ`.
+    fn add_end(&self, i: usize, from_left: bool, sum: &mut Outer) {
+        let place = if from_left { i } else { i + 1 };
+        let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
+        let width = self.places[i + 1] - self.places[i];
+        let node = Node::at(-REACH, from_left);
+        let density = self.density(i, width * node.left, width * node.right);
+        if density <= 0.0 {
+            return;
+        }
+        let vanishes =
+            |y: &usize| self.entry(self.places[place], *y) == 0.0 && self.start[*y] != self.end[*y];
+        let singular = if (0..self.start.len()).any(|y| vanishes(&y)) { 1.0 / others } else { 0.0 };
+        let ln_information = self.ln_information(i, node) + singular;
+        let ln_density = density.ln() - (others - 1.0) / others;
+        sum.add(density * width * (-REACH).exp() / others, 0.5 * ln_information - ln_density);
+    }
+
+    /// The half of the gap above place `i` that is closer to one end, in panels of `ln δ`.
+    fn add_half(&self, i: usize, from_left: bool, rule: &[(f64, f64)], sum: &mut Outer) {
+        let width = self.places[i + 1] - self.places[i];
+        for (low, high) in panels(self.deviation() / width) {
+            for (position, weight) in rule {
+                let ln_share = low + (high - low) * position;
+                let node = Node::at(ln_share, from_left);
+                let density = self.density(i, width * node.left, width * node.right);
+                if density > 0.0 {
+                    let mass = density * width * ln_share.exp() * (high - low) * weight;
+                    sum.add(mass, 0.5 * self.ln_information(i, node) - density.ln());
+                }
+            }
+        }
+    }
+
+    /// Standard deviation of `L`.
+    fn deviation(&self) -> f64 {
+        let total: f64 = self.alpha.iter().sum();
+        let mean = |power: i32| {
+            self.alpha.iter().zip(&self.places).map(|(alpha, c)| alpha / total * c.powi(power)).sum::<f64>()
+        };
+        ((mean(2) - mean(1).powi(2)).max(1e-300) / (total + 1.0)).sqrt()
+    }
+
+    fn entry(&self, l: f64, y: usize) -> f64 {
+        (1.0 - l) * self.start[y] + l * self.end[y]
+    }
+
     /// `ln J` at a point between places `i` and `i + 1`.
     fn ln_information(&self, i: usize, node: Node) -> f64 {
         let (low, high) = (self.places[i], self.places[i + 1]);
-        let entry = |l: f64, y: usize| (1.0 - l) * self.start[y] + l * self.end[y];
         let terms = (0..self.start.len()).map(|y| {
             let slope = self.end[y] - self.start[y];
             // Convex combinations of non-negative entries keep relative accuracy next to a zero.
-            let value = node.right * entry(low, y) + node.left * entry(high, y);
+            let value = node.right * self.entry(low, y) + node.left * self.entry(high, y);
             if slope == 0.0 { 0.0 } else { slope * slope / value }
         });
         terms.sum::<f64>().ln()
@@ -127,27 +176,57 @@ impl Line {
 struct Outer {
     integral: f64,
     mass: f64,
+    /// The largest logarithm met where there is mass.
+    largest: f64,
+}
+
+impl Outer {
+    fn add(&mut self, mass: f64, logarithm: f64) {
+        self.mass += mass;
+        self.integral += mass * logarithm;
+        if mass > 1e-30 {
+            self.largest = self.largest.max(logarithm.abs());
+        }
+    }
+}
+
+/// Panels `(low, high)` of the logarithm of a distance, from `e^{−REACH}` to one half, both as shares of the gap. None is wider than 4,
+/// nor, in the distance itself, than three times `deviation`.
+fn panels(deviation: f64) -> Vec<(f64, f64)> {
+    let mut panels = Vec::new();
+    let mut high: f64 = 0.5f64.ln();
+    while high > -REACH {
+        let narrow = (1.0 - 3.0 * deviation / high.exp()).max(1e-300).ln();
+        let low = (high + narrow.max(-4.0)).max(-REACH);
+        panels.push((low, high));
+        high = low;
+    }
+    panels
 }
 
 /// `(1/π) ∫ Re[…] dt` for the pairs `(c_x − l, α_x)`.
 ///
-/// The phase turns by up to `π α0/2`, so the step shrinks like `1/√α0`. The modulus only falls, so the sum ends where it is
-/// negligible.
+/// The phase turns by up to `π α0/2`, so the step shrinks like `1/√α0`. On the left the integrand is `α0 t` and on the right a power
+/// `t^{−α0}`, each to double precision where the sum stops, so the rest of the trapezoidal sum is a geometric series.
 fn inverted_density(terms: &[(f64, f64)]) -> f64 {
     let total: f64 = terms.iter().map(|(_, alpha)| alpha).sum();
     let step = 0.2 / (1.0 + 0.5 * total).sqrt();
     let furthest = terms.iter().map(|(d, _)| d.abs()).fold(0.0, f64::max);
-    let first = -furthest.ln() - 42.0 - total.ln().max(0.0);
-    let (mut sum, mut largest) = (0.0, 0.0f64);
-    for k in 0.. {
-        let (value, modulus) = inverted_term(terms, first + f64::from(k) * step);
-        sum += value;
+    let nearest = terms.iter().map(|(d, _)| d.abs()).fold(f64::INFINITY, f64::min);
+    let (first, last) = (-(furthest * (1.0 + total)).ln() - 19.0, -nearest.ln() + 38.0);
+    let (mut sum, mut largest, mut u) = (0.0, 0.0f64, first);
+    let mut value = inverted_term(terms, u).0;
+    sum += value / step.exp_m1();
+    loop {
+        let (term, modulus) = inverted_term(terms, u);
+        (value, sum) = (term, sum + term);
         largest = largest.max(modulus);
-        if modulus < 1e-19 * largest {
+        if u > last || modulus < 1e-19 * largest {
             break;
         }
+        u += step;
     }
-    sum * step / PI
+    (sum + value / (total * step).exp_m1()) * step / PI
 }
 
 /// The integrand in `u = ln t`, and the modulus that bounds it.
@@ -164,30 +243,23 @@ fn inverted_term(terms: &[(f64, f64)], u: f64) -> (f64, f64) {
         im += if z.abs() > 1e8 { alpha / z } else { alpha * z / square };
         bound += alpha / square.sqrt();
     }
-    // One exponential of the sum: `t` alone overflows where a small `α0` makes the tail long.
     let modulus = (u + ln_modulus).exp();
     (modulus * (angle.cos() * re - angle.sin() * im), modulus * bound)
 }
 
-/// A node of the double exponential rule on `(0, 1)`: distances to both ends, and the weight.
+/// A point between two places: its distances to both, as shares of the gap.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     left: f64,
     right: f64,
-    weight: f64,
 }
 
-/// The nodes `1/(1 + e^{−π sinh v})` for `v` in steps of `2^{−level}`, as far as the distances to the ends can be told from
-/// zero.
-fn unit_interval(level: i32) -> impl Iterator<Item = Node> {
-    let step = f64::from(-level).exp2();
-    let reach = (5.4 / step) as i64; // π sinh 5.4 = 348, so the distance is e^{−348}
-    (-reach..=reach).map(move |k| {
-        let v = k as f64 * step;
-        let s = PI * v.sinh();
-        let (left, right) = (1.0 / (1.0 + (-s).exp()), 1.0 / (1.0 + s.exp()));
-        Node { left, right, weight: step * PI * v.cosh() * left * right }
-    })
+impl Node {
+    /// The point at a distance of `e^{ln_share}` from one end.
+    fn at(ln_share: f64, from_left: bool) -> Self {
+        let (near, far) = (ln_share.exp(), -ln_share.exp_m1());
+        if from_left { Node { left: near, right: far } } else { Node { left: far, right: near } }
+    }
 }
 
 #[cfg(test)]
@@ -221,5 +293,30 @@ mod tests {
         };
         let (value, error) = line.growth_constant();
         assert!((value + 1.681038).abs() < 1e-6 && error < 1e-11, "{value} {error}");
+    }
+
+    #[test]
+    fn small_parameters_put_the_mass_next_to_the_places() {
+        // Values of an independent double integral in logarithms, with their uncertainty.
+        for (alpha, expected, uncertainty) in [
+            (0.02, -20.9014, 4e-4),
+            (0.01, -45.141, 1e-2),
+            (0.003, -160.6, 0.2),
+            (0.001, -493.2, 0.6),
+            (1e-4, -4997.0, 8.0),
+        ] {
+            let line = Line {
+                places: vec![0.0, 3.0 / 7.0, 1.0],
+                alpha: vec![alpha; 3],
+                start: vec![0.2, 0.8],
+                end: vec![0.9, 0.1],
+            };
+            let (value, error) = line.growth_constant();
+            assert!(
+                (value - expected).abs() < uncertainty + error,
+                "{alpha}: {value} ± {error}, not {expected}"
+            );
+            assert!(error < 1e-8 * value.abs(), "{alpha}: {value} ± {error}");
+        }
     }
 }

@@ -42,10 +42,9 @@ pub fn prior_entropy(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
 
 /// `ln B(α) + Σ_x (α_x − 1)(ψ(α0) − ψ(α_x))`.
 fn of_dirichlet(dirichlet: &Dirichlet) -> Evaluation {
-    let total = dirichlet.total();
     let pairs: Vec<(f64, usize)> = dirichlet.groups().iter().map(|g| (g.alpha, g.count)).collect();
-    let terms = pairs.iter().map(|&(alpha, count)| {
-        count as f64 * (alpha - 1.0) * digamma_difference(alpha, (total - alpha).max(0.0))
+    let terms = dirichlet.groups().iter().map(|group| {
+        group.count as f64 * (group.alpha - 1.0) * digamma_difference(group.alpha, group.others)
     });
     let (mut sum, mut magnitude) = (ln_beta_groups(&pairs), 0.0);
     magnitude += sum.abs();
