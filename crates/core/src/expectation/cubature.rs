@@ -105,6 +105,8 @@ fn by_sectors(
         return None;
     }
     let orders = [5, 8, 12, 16, 22, 30].into_iter();
+    // Nothing else is left for so few inputs, and their determinants are cheap.
+    let evaluations = evaluations.max(1 << 22);
     let affordable = orders.take_while(|&order| sectors::points(alpha, order) <= evaluations);
     converged(affordable.map(|order| sectors::mean_ln_det(fisher, alpha, order)), tolerance, 0.0)
 }

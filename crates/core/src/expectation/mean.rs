@@ -49,12 +49,21 @@ pub fn expected_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], effort: &E
         // A rule that has nearly arrived beats what random points could reach.
         Some(found) if found.error <= goal || (alpha.len() <= 3 && found.error < 1e-7 * per_utility) => found,
         _ => {
-            let random = quasi_monte_carlo::mean_ln_det(fisher, alpha, goal, effort.evaluations, effort.seed);
+            let smallest = alpha.iter().copied().fold(f64::INFINITY, f64::min);
+            let affordable = MOST_OPERATIONS / fisher.operations(smallest);
+            let evaluations = effort.evaluations.min(affordable as usize).max(FEWEST_POINTS);
+            let random = quasi_monte_carlo::mean_ln_det(fisher, alpha, goal, evaluations, effort.seed);
             tensor.filter(|found| found.error < random.error).unwrap_or(random)
         }
     };
     Evaluation::new(mean.value, mean.error + fisher.ln_det_error(), mean.method)
 }
+
+/// Floating-point operations that quasi-Monte Carlo may take: about a minute of one core.
+const MOST_OPERATIONS: f64 = 4e10;
+
+/// Points that are always taken.
+const FEWEST_POINTS: usize = 256;
 
 /// A rule that has not arrived by then is slower than random points with controls. Two or three inputs may take all evaluations.
 const MOST_POINTS_OF_CUBATURE: usize = 60_000;

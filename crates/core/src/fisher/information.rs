@@ -56,6 +56,12 @@ pub trait FisherInformation: Sync {
     /// `ln det(Qᵀ D_p Q)`; `−∞` if the protocol is not faithful.
     fn ln_det(&self, point: &Point) -> f64;
 
+    /// About how many floating-point operations `ln_det` takes at a typical point of a Dirichlet prior whose smallest parameter is
+    /// `smallest`. It decides how many points may be afforded.
+    fn operations(&self, _smallest: f64) -> f64 {
+        self.inputs() as f64 * 10.0
+    }
+
     /// A bound on the error of `ln_det` at any point, rounding aside.
     fn ln_det_error(&self) -> f64 {
         0.0

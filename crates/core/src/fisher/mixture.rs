@@ -40,6 +40,11 @@ impl FisherInformation for Mixture {
         Some(DiagonalPlusLowRank::sum(self.parts.iter().map(part).collect::<Option<_>>()?))
     }
 
+    fn operations(&self, smallest: f64) -> f64 {
+        // The rank of the sum is that of all parts together.
+        self.parts.iter().map(|(_, part)| part.operations(smallest)).sum::<f64>() * self.parts.len() as f64
+    }
+
     fn ln_det_error(&self) -> f64 {
         self.parts.iter().map(|(_, part)| part.ln_det_error()).fold(0.0, f64::max)
     }

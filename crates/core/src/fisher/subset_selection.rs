@@ -313,6 +313,14 @@ impl FisherInformation for SubsetSelection {
         }
     }
 
+    fn operations(&self, smallest: f64) -> f64 {
+        const ANGLES_TIMES_RANK: f64 = 400.0;
+        match &self.matrix {
+            Some(matrix) => matrix.operations(smallest),
+            None => self.inputs as f64 * self.sum.len() as f64 * ANGLES_TIMES_RANK,
+        }
+    }
+
     fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
         if self.size == 1 {
             return RandomizedResponse { inputs: self.inputs, epsilon: self.epsilon }.structure(point);

@@ -211,6 +211,18 @@ impl FisherInformation for UnaryEncoding {
         }
     }
 
+    fn operations(&self, smallest: f64) -> f64 {
+        const RANK: f64 = 20.0;
+        let terms = match &self.form {
+            Form::Constant | Form::Erasure => 1.0,
+            Form::Enumerated(matrix) => return matrix.operations(smallest),
+            // The exponentials span down to the smallest probability, about e^{−10/α}, and no two inputs share them.
+            Form::Certain => 40.0 / smallest.min(1.0) * self.inputs as f64 / RANK,
+            Form::Regular(sum) => sum.len() as f64,
+        };
+        self.inputs as f64 * terms * RANK
+    }
+
     fn ln_det_error(&self) -> f64 {
         match &self.form {
             Form::Constant | Form::Erasure | Form::Enumerated(_) => 0.0,
