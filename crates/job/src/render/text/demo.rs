@@ -50,6 +50,40 @@ fn comparison(document: &mut Document, report: &DemoReport) {
         document.line(emphasis, format!("{:<10}{cells}{error}{mark}", row.protocol.name()));
     }
     legend(document, report, &metrics);
+    answer(document, report);
+}
+
+/// The answer to the question, in words.
+fn answer(document: &mut Document, report: &DemoReport) {
+    let value = |row: usize, metric: Metric| {
+        report.comparison[row]
+            .evaluations
+            .iter()
+            .find(|e| e.metric == metric)?
+            .answer
+            .number()
+            .map(|n| n.value)
+    };
+    let privacies =
+        (0..report.comparison.len()).filter_map(|row| Some((row, value(row, Metric::AveragePrivacy)?)));
+    let most_private = privacies.max_by(|l, r| l.1.total_cmp(&r.1));
+    let (Some((private, privacy)), Some(participation)) =
+        (most_private, value(report.best, Metric::EffectiveParticipation))
+    else {
+        return;
+    };
+    let name = |row: usize| report.comparison[row].protocol.name();
+    let words = format!(
+        "So at the same worst-case guarantee {} hides most on average ({:.1} % of a person's secret), and {} tells most about \
+         all: its {} reports are worth about {:.0} honest answers (F_mu = {:.4}).",
+        name(private),
+        100.0 * privacy,
+        name(report.best),
+        report.users,
+        participation * report.users as f64,
+        participation
+    );
+    document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &words);
 }
 
 fn legend(document: &mut Document, report: &DemoReport, metrics: &[Metric]) {
@@ -77,7 +111,8 @@ fn recovery(document: &mut Document, report: &DemoReport) {
     document.line(Emphasis::Plain, "").line(Emphasis::Strong, "3. What the reports still tell");
     let words = format!(
         "A simulation (seed {}): each person sends one report of {best}. From the reports alone, the frequencies \
-         are estimated without bias (#); the truth is marked with |.",
+         are estimated without bias (#), with one standard error behind ±; the truth is marked with |. An estimate without \
+         bias may fall below zero where the truth is small.",
         report.seed
     );
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words);
@@ -88,6 +123,13 @@ fn recovery(document: &mut Document, report: &DemoReport) {
         document.push(Emphasis::Faint, format!(" ± {:.4}  ", f.standard_error));
         document.line(Emphasis::Strong, bar(f, largest));
     }
+    let caught =
+        report.frequencies.iter().filter(|f| (f.estimate - f.truth).abs() <= 2.0 * f.standard_error).count();
+    let words = format!(
+        "{caught} of {} truths lie within two standard errors of their estimate, and no report tells anybody's answer for sure.",
+        report.frequencies.len()
+    );
+    document.paragraph(Emphasis::Plain, 0, WIDTH, &words);
 }
 
 /// A bar for the estimate, with a mark at the truth.
