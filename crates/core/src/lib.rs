@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod evaluation;
+pub mod information;
 pub mod metric;
 pub mod output;
 pub mod prior;
