@@ -186,7 +186,6 @@ impl<'a> Walk<'a> {
             return;
         }
         for next in x..self.columns.len() {
-            // The last value must take all users that are left; other branches end nowhere.
             self.grow(levels, users, next);
             t[next] += 1;
             self.descend(next, users + 1, t, levels, visit);

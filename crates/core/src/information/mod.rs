@@ -2,6 +2,7 @@
 
 mod aggregator;
 mod enumeration;
+mod grr;
 mod lattice;
 mod progress;
 mod reduced;

@@ -74,7 +74,7 @@ impl Law {
     }
 
     /// `E φ(R − 1)` of `R = Σ_x c_x P_x`.
-    fn mean_gap(&self, c: &[f64]) -> f64 {
+    pub(crate) fn mean_gap(&self, c: &[f64]) -> f64 {
         match self {
             Law::Point(p) => entropy_gap(c.iter().zip(p).map(|(c_x, p_x)| (c_x - 1.0) * p_x).sum()),
             Law::Dirichlet(alpha) if c.iter().all(|c_x| (c_x - 1.0).abs() < 0.05) => gap_by_moments(alpha, c),
@@ -110,7 +110,7 @@ fn gap_by_moments(alpha: &[f64], c: &[f64]) -> f64 {
         let order = k as f64;
         h[k] = (1..=k).map(|j| powers[j] * h[k - j]).sum::<f64>() / order;
         scale *= -order / (total + order - 1.0);
-        // The first moment is (E R − 1) and belongs to the linear part of φ, which is 0 for one part but not for mixtures.
+        // φ has no linear part.
         sum += if k == 1 { 0.0 } else { scale * h[k] / (order * (order - 1.0)) };
     }
     sum
