@@ -13,6 +13,8 @@
 //! Accuracy: `Σ` of a Beta-binomial differs from 1 by less than `1e-13` before it is normalised (`0.05 ≤ α ≤ 100`,
 //! `n ≤ 10^12`); see the tests.
 
+use super::gauss::discrete_chebyshev;
+
 /// Numbers visited one by one at either end, and the smallest panel.
 const SINGLE: u64 = 48;
 
@@ -27,8 +29,8 @@ pub(crate) struct Lattice<'a> {
     pub ln_weight: &'a (dyn Fn(f64) -> f64 + Sync),
     /// Where the distribution has its mode, or its middle if it has none inside.
     pub centre: f64,
-    /// Length over which the weight changes by a factor of order `e`.
-    pub scale: f64,
+    /// Length over which the weight changes by a factor of order `e`, near a number.
+    pub scale: &'a (dyn Fn(f64) -> f64 + Sync),
     /// Whether the weight falls monotonically from the centre towards 0.
     pub falls_left: bool,
     /// Whether the weight falls monotonically from the centre towards `n`.
@@ -38,6 +40,11 @@ pub(crate) struct Lattice<'a> {
 impl Lattice<'_> {
     /// The nodes and their normalised weights, by rules with `order` nodes a panel.
     pub(crate) fn nodes(&self, order: usize) -> Vec<(f64, f64)> {
+        self.weigh(self.rule(order))
+    }
+
+    /// The nodes and how many numbers each stands for.
+    pub(crate) fn rule(&self, order: usize) -> Vec<(f64, f64)> {
         let (low, high) = self.window();
         let mut nodes = Vec::new();
         let mut left = low;
@@ -50,10 +57,10 @@ impl Lattice<'_> {
             }
             let middle = left as f64 + (width - 1) as f64 / 2.0;
             let half = width as f64 / 2.0;
-            nodes.extend(gauss_sum_rule(order, width).into_iter().map(|(x, w)| (middle + half * x, w)));
+            nodes.extend(discrete_chebyshev(order, width).into_iter().map(|(x, w)| (middle + half * x, w)));
             left += width;
         }
-        self.weigh(nodes)
+        nodes
     }
 
     fn weigh(&self, mut nodes: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
@@ -70,7 +77,7 @@ impl Lattice<'_> {
         let by_left = left / 2;
         // The right end mirrors the left one: at most a third of what is left over, so that the panel ends at 2/3.
         let by_right = (self.n - left) / 3;
-        let by_scale = (2.0 * self.scale) as u64;
+        let by_scale = (self.scale)(left as f64) as u64;
         if by_left.min(by_right) <= SINGLE / 2 {
             return 1;
         }
@@ -96,75 +103,4 @@ fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
         if holds(middle) { high = middle } else { low = middle + 1 }
     }
     high
-}
-
-/// Nodes in `(−1, 1)` and weights that sum polynomials of degree below `2·order` exactly over the `count` equally spaced
-/// points `(2i + 1 − count)/count`.
-pub(crate) fn gauss_sum_rule(order: usize, count: u64) -> Vec<(f64, f64)> {
-    let slope: Vec<f64> = (0..=order).map(|k| recurrence(k, count as f64)).collect();
-    let node = |i: usize| {
-        let mut x = bisected_root(i, &slope[1..order]);
-        for _ in 0..3 {
-            let (value, derivative, _) = gram(x, &slope, count as f64);
-            x -= value / derivative;
-        }
-        (x, 1.0 / gram(x, &slope, count as f64).2)
-    };
-    (0..order).map(node).collect()
-}
-
-/// The `i`-th smallest eigenvalue of the symmetric tridiagonal matrix with the given side entries and a zero
-/// diagonal, to 2⁻³⁰, by Sturm counts. (Newton from the Legendre nodes falls into wrong roots on short panels.)
-fn bisected_root(i: usize, side: &[f64]) -> f64 {
-    let below = |x: f64| {
-        let mut pivot = -x;
-        let mut count = usize::from(pivot < 0.0);
-        for b in side {
-            pivot = -x - b * b / if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
-            count += usize::from(pivot < 0.0);
-        }
-        count
-    };
-    let (mut low, mut high) = (-1.0, 1.0);
-    for _ in 0..31 {
-        let middle = 0.5 * (low + high);
-        if below(middle) > i { high = middle } else { low = middle }
-    }
-    0.5 * (low + high)
-}
-
-/// `b_k` in `x p_k = b_{k+1} p_{k+1} + b_k p_{k−1}` for the discrete Chebyshev polynomials.
-fn recurrence(k: usize, count: f64) -> f64 {
-    let k = k as f64;
-    if k == 0.0 { 0.0 } else { ((1.0 - (k / count).powi(2)) / (4.0 - 1.0 / (k * k))).sqrt() }
-}
-
-/// The orthonormal polynomial of the highest degree at `x`, its derivative, and the sum of squares of the lower ones.
-fn gram(x: f64, b: &[f64], count: f64) -> (f64, f64, f64) {
-    let (mut before, mut now) = (0.0, 1.0 / count.sqrt());
-    let (mut slope_before, mut slope_now, mut squares) = (0.0, 0.0, 0.0);
-    for k in 0..b.len() - 1 {
-        squares += now * now;
-        let next = (x * now - b[k] * before) / b[k + 1];
-        let slope_next = (now + x * slope_now - b[k] * slope_before) / b[k + 1];
-        (before, now, slope_before, slope_now) = (now, next, slope_now, slope_next);
-    }
-    (now, slope_now, squares)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_sum_powers_exactly() {
-        for count in [49u64, 1000, 1_000_000] {
-            let rule = gauss_sum_rule(20, count);
-            let sum: f64 = rule.iter().map(|(_, w)| w).sum();
-            assert!((sum / count as f64 - 1.0).abs() < 1e-13, "{count}: {sum}");
-            let fourth: f64 = rule.iter().map(|(x, w)| w * x.powi(4)).sum();
-            let direct: f64 = (0..count).map(|i| ((2 * i + 1) as f64 / count as f64 - 1.0).powi(4)).sum();
-            assert!((fourth / direct - 1.0).abs() < 1e-12, "{count}: {fourth} {direct}");
-        }
-    }
 }

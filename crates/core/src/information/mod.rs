@@ -2,8 +2,10 @@
 
 mod aggregator;
 mod enumeration;
+mod gauss;
 mod grr;
 mod lattice;
+mod one_dimensional;
 mod progress;
 mod reduced;
 mod stirling;

@@ -185,7 +185,8 @@ fn rest_of(prior: &Dirichlet, alpha: f64) -> f64 {
     prior.groups().iter().map(of_group).sum()
 }
 
-fn mean(nodes: &[(f64, f64)], f: impl Fn(f64) -> f64) -> f64 {
+/// The mean of `f` over weighted nodes.
+pub(crate) fn mean(nodes: &[(f64, f64)], f: impl Fn(f64) -> f64) -> f64 {
     nodes.iter().map(|(t, w)| w * f(*t)).sum()
 }
 
@@ -212,11 +213,11 @@ fn individual_term(t: f64, n: f64) -> f64 {
 }
 
 /// The tally of one value: Beta-binomial.
-struct Marginal {
-    n: u64,
-    alpha: f64,
+pub(crate) struct Marginal {
+    pub n: u64,
+    pub alpha: f64,
     /// `α0 − α`.
-    rest: f64,
+    pub rest: f64,
 }
 
 impl Marginal {
@@ -240,7 +241,8 @@ impl Marginal {
             - (self.alpha + m) * entropy_gap(self.deviation(t))
     }
 
-    fn nodes(&self, order: usize) -> Vec<(f64, f64)> {
+    /// Nodes and weights.
+    pub(crate) fn nodes(&self, order: usize) -> Vec<(f64, f64)> {
         let (n, alpha, rest) = (self.n as f64, self.alpha, self.rest);
         let alpha_0 = alpha + rest;
         let other = Marginal { n: self.n, alpha: rest, rest: alpha };
@@ -263,7 +265,7 @@ impl Marginal {
             n: self.n,
             ln_weight: &ln_weight,
             centre,
-            scale: variance.sqrt(),
+            scale: &|_| 2.0 * variance.sqrt(),
             falls_left: alpha > 1.0,
             falls_right: rest > 1.0,
         }
@@ -292,7 +294,7 @@ impl PointSums {
 }
 
 /// `m φ(t/m − 1) + S(t)`.
-fn point_term(t: f64, m: f64) -> f64 {
+pub(crate) fn point_term(t: f64, m: f64) -> f64 {
     m * entropy_gap(t / m - 1.0) + factorial_remainder(t)
 }
 
@@ -307,7 +309,7 @@ pub(crate) fn binomial_nodes(n: u64, p: f64, order: usize) -> Vec<(f64, f64)> {
         n,
         ln_weight: &ln_weight,
         centre: users * p,
-        scale: (users * p * (1.0 - p)).sqrt(),
+        scale: &|_| 2.0 * (users * p * (1.0 - p)).sqrt(),
         falls_left: true,
         falls_right: true,
     };
