@@ -73,6 +73,12 @@ impl Window {
             .trimmed(cutoff)
     }
 
+    /// `ln Σ_k coefficient(k) e^{ln_weight(k)}`.
+    fn ln_sum(&self, ln_weight: impl Fn(usize) -> f64) -> f64 {
+        let terms = self.coefficients.iter().enumerate();
+        terms.map(|(k, c)| c * ln_weight(self.low + k).exp()).sum::<f64>().ln() + self.ln_scale
+    }
+
     fn trimmed(mut self, cutoff: f64) -> Window {
         let largest = self.coefficients.iter().copied().fold(0.0, f64::max);
         let matters = |c: &f64| *c > cutoff * largest;
@@ -134,18 +140,52 @@ impl Polynomials {
 
     /// `ln F(s)` from the factors of all values.
     pub(crate) fn ln_evidence(&self, factors: Vec<Window>) -> f64 {
-        let mut factors = factors;
-        while factors.len() > 1 {
-            factors = factors
-                .chunks(2)
-                .map(|pair| if let [l, r] = pair { l.times(r, self.cutoff) } else { pair[0].clone() })
-                .collect();
-        }
-        let product = &factors[0];
-        let terms = product.coefficients.iter().enumerate();
-        let sum: f64 = terms.map(|(k, c)| c * self.ln_weight(product.low + k).exp()).sum();
-        sum.ln() + product.ln_scale + self.ln_top
+        product(factors, self.cutoff).ln_sum(|m| self.ln_weight(m)) + self.ln_top
     }
+}
+
+/// The product of all factors, in a balanced tree.
+fn product(mut factors: Vec<Window>, cutoff: f64) -> Window {
+    while factors.len() > 1 {
+        let pairs = factors.chunks(2);
+        factors = pairs.map(|pair| if let [l, r] = pair { l.times(r, cutoff) } else { pair[0].clone() }).collect();
+    }
+    factors.swap_remove(0)
+}
+
+/// `ln P(S=s | T=t)`: of the `t_x` users with value `x` some `k_x` keep it, all others report uniformly, so
+/// `P(s|t) = Σ_m r^m ((1−r)/a)^{n−m} (n−m)! [z^m] Π_x Σ_k C(t_x,k) z^k/(s_x−k)!`.
+pub(crate) fn ln_tally_given_tally(s: &[u64], t: &[u64], beta: f64) -> f64 {
+    let (a, n) = (s.len() as f64, t.iter().sum::<u64>() as f64);
+    // ln of r and of (1−r)/a, with r = β/(a+β).
+    let (ln_kept, ln_drawn) = (beta.ln() - (a + beta).ln(), -(a + beta).ln());
+    let centre = n * a / (a + beta) + 1.0;
+    let ln_tilt = ln_kept - ln_drawn - centre.ln();
+    let factors = s.iter().zip(t).map(|(s_x, t_x)| kept_factor(*s_x as f64, *t_x as f64, ln_tilt)).collect();
+    let ln_weight = |m: usize| {
+        let drawn = n - m as f64;
+        n * ln_drawn + ln_factorial(drawn) + m as f64 * centre.ln()
+    };
+    let product = product(factors, SAMPLING_CUTOFF);
+    let top = ln_weight(product.low + product.coefficients.len() / 2);
+    product.ln_sum(|m| ln_weight(m) - top) + top
+}
+
+/// `Σ_k C(t,k) (ζz)^k/(s−k)!`.
+fn kept_factor(s: f64, t: f64, ln_tilt: f64) -> Window {
+    let degree = s.min(t);
+    let ln_coefficient = |k: usize| {
+        let k = k as f64;
+        ln_factorial(t) - ln_factorial(k) - ln_factorial(t - k) - ln_factorial(s - k) + k * ln_tilt
+    };
+    // The ratio of neighbours, (t−k)(s−k)ζ/(k+1), passes 1 at the smaller root of a quadratic equation; search for it.
+    let rises = |k: f64| ((t - k) * (s - k)).ln() + ln_tilt > (k + 1.0).ln();
+    let (mut low, mut high) = (0, degree as usize);
+    while low < high {
+        let middle = (low + high) / 2;
+        if rises(middle as f64) { low = middle + 1 } else { high = middle }
+    }
+    Window::around(low, degree as usize, SAMPLING_CUTOFF, ln_coefficient)
 }
 
 /// GRR under a mixture of Dirichlet priors.

@@ -5,9 +5,11 @@ mod enumeration;
 mod gauss;
 mod grr;
 mod lattice;
+mod monte_carlo;
 mod one_dimensional;
 mod progress;
 mod reduced;
+mod response_sampling;
 mod stirling;
 mod users;
 

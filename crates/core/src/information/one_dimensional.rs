@@ -218,6 +218,35 @@ impl Beta {
     }
 }
 
+/// The number of first outputs among `n` reports of a problem with two inputs and two outputs.
+pub(crate) struct Count<'a> {
+    reduced: &'a Reduced,
+    line: Line,
+    n: u64,
+}
+
+impl<'a> Count<'a> {
+    pub(crate) fn new(reduced: &'a Reduced, n: u64) -> Self {
+        Count { reduced, line: Line::new(reduced, n), n }
+    }
+
+    /// `ln P(S = s)`.
+    pub(crate) fn ln_probability(&self, s: f64) -> f64 {
+        let (users, pi) = (self.n as f64, &self.reduced.typical);
+        let ln_typical = factorial_remainder(users) - point_term(s, users * pi[0]) - point_term(users - s, users * pi[1]);
+        ln_typical + self.line.ln_evidence(&[s, users - s])
+    }
+
+    /// `E (−ln P(S))^power`; the first is `H(S)`.
+    pub(crate) fn surprise_moment(&self, power: i32) -> f64 {
+        let term = |(s, count): &(f64, f64)| {
+            let ln = self.ln_probability(*s);
+            if ln == f64::NEG_INFINITY { 0.0 } else { count * (-ln).powi(power) * ln.exp() }
+        };
+        tally_rule(self.reduced, self.n).par_iter().map(term).collect::<Vec<_>>().iter().sum()
+    }
+}
+
 /// `I(Y⃗;P)` for two inputs and two outputs.
 pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let (line, users) = (Line::new(reduced, n), n as f64);
