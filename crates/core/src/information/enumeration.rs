@@ -31,16 +31,17 @@ const MAX_TALLIES: f64 = 1e7;
 /// Branches of the tree that are walked together; their sums are added in order, so that the number of threads does not matter.
 const BRANCHES: usize = 8;
 
-/// The number of elementary steps of an enumeration, infinite if it would not fit into memory.
-pub(crate) fn work(reduced: &Reduced, n: u64) -> f64 {
+/// The number of elementary steps of an enumeration, infinite if it would not fit into memory. `I(Y⃗;T)` needs the users'
+/// tallies twice, and needs them also under point priors.
+pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
     let (a, b) = (reduced.inputs() as f64, reduced.outputs() as f64);
     let tallies = |u: f64, parts: f64| (0..parts as u64 - 1).map(|k| (u + 1.0 + k as f64) / (k as f64 + 1.0)).product::<f64>();
     let n = n as f64;
     if tallies(n, b) > MAX_TALLIES {
         return f64::INFINITY;
     }
-    let levels = if only_points(reduced) { 1.0 } else { tallies(n, a) };
-    b * levels * tallies(n, b) * (1.0 + n / (a + b - 1.0))
+    let levels = if only_points(reduced) && !tally { 1.0 } else { tallies(n, a) };
+    (if tally { 3.0 } else { 1.0 }) * b * levels * tallies(n, b) * (1.0 + n / (a + b - 1.0))
 }
 
 fn only_points(reduced: &Reduced) -> bool {

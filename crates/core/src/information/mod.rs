@@ -7,6 +7,7 @@ mod grr;
 mod lattice;
 mod monte_carlo;
 mod one_dimensional;
+mod path_sampling;
 mod progress;
 mod reduced;
 mod response_sampling;

@@ -237,11 +237,11 @@ impl<'a> Count<'a> {
         ln_typical + self.line.ln_evidence(&[s, users - s])
     }
 
-    /// `E (−ln P(S))^power`; the first is `H(S)`.
-    pub(crate) fn surprise_moment(&self, power: i32) -> f64 {
+    /// `H(S)`.
+    pub(crate) fn entropy(&self) -> f64 {
         let term = |(s, count): &(f64, f64)| {
             let ln = self.ln_probability(*s);
-            if ln == f64::NEG_INFINITY { 0.0 } else { count * (-ln).powi(power) * ln.exp() }
+            if ln == f64::NEG_INFINITY { 0.0 } else { -count * ln * ln.exp() }
         };
         tally_rule(self.reduced, self.n).par_iter().map(term).collect::<Vec<_>>().iter().sum()
     }

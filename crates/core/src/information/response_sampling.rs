@@ -7,8 +7,9 @@
 //! `ln P(S)` and `ln P(S|T)` of a drawn tally are exact ([`super::grr`]), so there is no bias. `H(S|P)` needs only one-dimensional marginals and is
 //! exact as well: this is the Rao–Blackwell step. The controls:
 //!
-//! * `Σ_x −ln P(S_x)` and `Σ_x (ln P(S_x))²`, whose means are one-dimensional sums ([`super::one_dimensional`]). Given the gamma variables behind a
+//! * `Σ_x −ln P(S_x)`, whose mean is a one-dimensional sum ([`super::one_dimensional`]). Given the gamma variables behind a
 //!   Dirichlet distribution the counts are nearly independent, so this takes most of the variance of `ln P(S)`.
+//!   (Squares of the terms as a second control would take more, but they are so heavy-tailed that with 512 draws the 95 % intervals cover 85 %.)
 //! * `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` for `I(Y⃗;T)`: the local asymptotic expression of `ln P(S|T)`. Its mean is exactly 0.
 //!
 //! # Cost
@@ -34,8 +35,7 @@ pub(crate) fn distribution(response: &Response<'_>, n: u64, options: &Options<'_
     let expected = marginals.expected_surprise(&counts);
     let draw = |rng: &mut ChaCha8Rng| {
         let s = sampler.reports(&sampler.distribution(rng), rng);
-        let [surprise, square] = marginals.surprise(&counts, &s);
-        vec![-sampler.ln_probability(&s), surprise - expected[0], square - expected[1]]
+        vec![-sampler.ln_probability(&s), marginals.surprise(&counts, &s) - expected]
     };
     let given_p = marginals.entropy_given_distribution(response, n);
     mean(Evaluation::new(-given_p, 1e-12 * given_p, Method::Quadrature), options, &draw)
@@ -51,8 +51,7 @@ pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> E
         let t = multinomial(n, &sampler.distribution(rng), rng);
         let s = sampler.reports_of_tally(&t, rng);
         let value = ln_tally_given_tally(&s, &t, response.beta) - sampler.ln_probability(&s);
-        let [surprise, square] = marginals.surprise(&counts, &s);
-        vec![value, surprise - expected[0], square - expected[1], local_form(&s, &t, response.beta)]
+        vec![value, marginals.surprise(&counts, &s) - expected, local_form(&s, &t, response.beta)]
     };
     mean(Evaluation::new(0.0, 0.0, Method::ClosedForm), options, &draw)
 }
@@ -158,17 +157,14 @@ impl Marginals {
         self.of_value.iter().map(|i| numbers[*i]).sum()
     }
 
-    /// `Σ_x −ln P(S_x)`, and the sum of squares of these.
-    fn surprise(&self, counts: &[Count<'_>], s: &[u64]) -> [f64; 2] {
-        self.of_value.iter().zip(s).fold([0.0; 2], |[sum, squares], (i, s_x)| {
-            let surprise = -counts[*i].ln_probability(*s_x as f64);
-            [sum + surprise, squares + surprise * surprise]
-        })
+    /// `Σ_x −ln P(S_x)`.
+    fn surprise(&self, counts: &[Count<'_>], s: &[u64]) -> f64 {
+        self.of_value.iter().zip(s).map(|(i, s_x)| -counts[*i].ln_probability(*s_x as f64)).sum()
     }
 
-    /// The means of [`surprise`](Marginals::surprise).
-    fn expected_surprise(&self, counts: &[Count<'_>]) -> [f64; 2] {
-        [1, 2].map(|power| self.total(&counts.iter().map(|c| c.surprise_moment(power)).collect::<Vec<_>>()))
+    /// Its mean, `Σ_x H(S_x)`.
+    fn expected_surprise(&self, counts: &[Count<'_>]) -> f64 {
+        self.total(&counts.iter().map(Count::entropy).collect::<Vec<_>>())
     }
 
     /// `H(S|P) = Σ_x E[m φ(S_x/m − 1) + S(S_x)] − S(n)`, the entropy of a multinomial distribution by its marginals.
@@ -262,28 +258,5 @@ mod tests {
         let response = Response { a: 4, beta: 1f64.exp_m1(), parts: vec![(1.0, &prior)] };
         let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() });
         println!("tally a = 4, n = 1000: {found:?} in {:?}", start.elapsed());
-    }
-}
-#[cfg(test)]
-mod debug {
-    use super::*;
-    use crate::prior::Dirichlet;
-    #[test]
-    fn debug_bias() {
-        for n in [60u64, 200, 400, 1000] {
-            let prior = Dirichlet::jeffreys(3).unwrap();
-            let response = Response { a: 3, beta: 2f64.exp_m1(), parts: vec![(1.0, &prior)] };
-            let exact = crate::information::grr::distribution(&response, n);
-            let m = Marginals::new(&response);
-            let c = m.counts(n);
-            let total: f64 = (0..=n).map(|s| c[0].ln_probability(s as f64).exp()).sum();
-            let h: f64 = (0..=n).map(|s| { let l = c[0].ln_probability(s as f64); if l.is_finite() { -l * l.exp() } else { 0.0 } }).sum();
-            let options = Options { tolerance: 0.0003, draws: 4000, ..Options::default() };
-            println!("DEBUG n {n} exact {} total {total} H {h} {} found {:?}", exact.value, c[0].surprise_moment(1), distribution(&response, n, &options));
-            let sampler = Sampler::new(&response, n);
-            let draw = |rng: &mut ChaCha8Rng| { let s = sampler.reports(&sampler.distribution(rng), rng); vec![-sampler.ln_probability(&s)] };
-            let given_p = m.entropy_given_distribution(&response, n);
-            println!("DEBUG plain {:?} exact H(S) {} ", mean(Evaluation::new(0.0, 0.0, Method::Quadrature), &options, &draw), exact.value + given_p);
-        }
     }
 }
