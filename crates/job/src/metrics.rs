@@ -1,5 +1,6 @@
 //! The job `metrics`: any metrics of a protocol under a prior.
 
+use sottovoce::information::Choice;
 use sottovoce::metric::{Answer, Settings};
 use sottovoce::{Analysis, Metric, Prior};
 
@@ -19,8 +20,10 @@ pub struct MetricsSpec {
     pub users: Vec<u64>,
     /// Names of metrics. None means all that do not need `n`, and those that do if there is a number of users.
     pub metrics: Vec<String>,
-    /// Wanted absolute error, in nats.
-    pub tolerance: f64,
+    /// Wanted absolute error, in nats; none is the default of each metric.
+    pub tolerance: Option<f64>,
+    /// Which method to use for what depends on the number of users.
+    pub choice: Choice,
     /// Seed of all random draws.
     pub seed: u64,
 }
@@ -60,9 +63,17 @@ pub struct MetricEvaluation {
 impl MetricsSpec {
     /// All metrics of a protocol under the Jeffreys prior that need no number of users.
     pub fn of(protocol: impl Into<Written<ProtocolSpec>>) -> Self {
-        let Settings { tolerance, seed } = Settings::default();
+        let Settings { tolerance, seed, choice } = Settings::default();
         let prior = PriorSpec::default().into();
-        MetricsSpec { protocol: protocol.into(), prior, users: vec![], metrics: vec![], tolerance, seed }
+        MetricsSpec {
+            protocol: protocol.into(),
+            prior,
+            users: vec![],
+            metrics: vec![],
+            tolerance,
+            choice,
+            seed,
+        }
     }
 
     /// The job, if all of it is valid.
@@ -72,8 +83,8 @@ impl MetricsSpec {
     pub fn check(&self) -> Result<MetricsJob> {
         let protocol = self.protocol.check(&self.prior.spec)?;
         let prior = self.prior.check(protocol.protocol.inputs())?;
-        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            let value = self.tolerance.to_string();
+        if let Some(tolerance) = self.tolerance.filter(|t| !(*t > 0.0 && t.is_finite())) {
+            let value = tolerance.to_string();
             return Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" });
         }
         if self.users.contains(&0) {
@@ -83,7 +94,7 @@ impl MetricsSpec {
                 allowed: "a number of users above 0",
             });
         }
-        let settings = Settings { tolerance: self.tolerance, seed: self.seed };
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.choice };
         let prior_spec = self.prior.spec.clone();
         Ok(MetricsJob { protocol, prior_spec, prior, requests: self.requests()?, settings })
     }
@@ -184,7 +195,7 @@ mod tests {
             Err(Error::UnknownMetric { suggestion: Some("u_distr"), .. })
         ));
         assert!(matches!(spec(&[], &[0]).check(), Err(Error::Setting { name: "n", .. })));
-        let endless = MetricsSpec { tolerance: f64::NAN, ..spec(&[], &[]) };
+        let endless = MetricsSpec { tolerance: Some(f64::NAN), ..spec(&[], &[]) };
         assert!(matches!(endless.check(), Err(Error::Setting { name: "tolerance", .. })));
     }
 }

@@ -21,6 +21,8 @@ pub enum Choice {
     Exact,
     /// Monte Carlo, also where an exact method would do.
     MonteCarlo,
+    /// The limit for many users, whose error at a finite number is unknown.
+    Asymptote,
 }
 
 /// What the caller may choose about a finite-n computation.
@@ -116,7 +118,9 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         }
     }
     if options.choice == Choice::Exact {
-        return Err(Absence::NoMethod { what: "the exact sums exceed the work budget; Monte Carlo would do" });
+        return Err(Absence::NoMethod {
+            what: "the exact sums exceed the work budget; Monte Carlo would do",
+        });
     }
     match (response, tally) {
         (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
@@ -134,7 +138,9 @@ fn exact_allowed(options: &Options<'_>) -> bool {
 
 /// The truth under a Dirichlet prior: what the aggregator knows is what the users know.
 fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
-    let (Protocol::Identity(_), Prior::Dirichlet(prior)) = (question.protocol, question.prior) else { return None };
+    let (Protocol::Identity(_), Prior::Dirichlet(prior)) = (question.protocol, question.prior) else {
+        return None;
+    };
     if !exact_allowed(question.options) {
         return None;
     }

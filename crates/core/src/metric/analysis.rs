@@ -1,9 +1,12 @@
 //! A protocol under a prior, and any metric of the two by name.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
+use super::finite_users::{FiniteUsers, Question};
 use super::name::Metric;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant,
@@ -12,26 +15,30 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
+use crate::information::{Choice, Observer};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 
 /// What the caller may choose about a computation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Wanted absolute error (standard error for Monte Carlo), in nats.
-    pub tolerance: f64,
+    /// Wanted absolute error (standard error for Monte Carlo), in nats. `None` is `1e-4` for what does not depend on the number of
+    /// users, and `0.01` for Monte Carlo at a finite number of them.
+    pub tolerance: Option<f64>,
     /// Seed of all random draws. The same seed gives the same answer on any number of threads.
     pub seed: u64,
+    /// Which method to use for what depends on the number of users.
+    pub choice: Choice,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings { tolerance: 1e-4, seed: 0 }
+impl Settings {
+    /// Wanted error of what does not depend on the number of users.
+    pub(super) fn mean_tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(1e-4)
     }
 }
 
 /// A protocol under a prior. Numbers that several metrics need are computed once.
-#[derive(Debug)]
 pub struct Analysis<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
@@ -40,6 +47,17 @@ pub struct Analysis<'a> {
     leakage: OnceCell<Result<Leakage, Absence>>,
     truth: OnceCell<Result<Evaluation, Absence>>,
     utility: OnceCell<Result<Evaluation, Absence>>,
+    finite: RefCell<BTreeMap<u64, Rc<FiniteUsers>>>,
+    observer: Option<Observer<'a>>,
+}
+
+impl std::fmt::Debug for Analysis<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analysis")
+            .field("protocol", self.protocol)
+            .field("prior", self.prior)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Analysis<'a> {
@@ -67,7 +85,15 @@ impl<'a> Analysis<'a> {
             leakage: OnceCell::new(),
             truth: OnceCell::new(),
             utility: OnceCell::new(),
+            finite: RefCell::default(),
+            observer: None,
         })
+    }
+
+    /// Lets `observer` hear of progress and stop long computations with their best estimate so far.
+    pub fn observed_by(mut self, observer: Observer<'a>) -> Self {
+        self.observer = Some(observer);
+        self
     }
 
     /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
@@ -91,9 +117,30 @@ impl<'a> Analysis<'a> {
             }
             Metric::TallyUtilityLimit => self.continuous(|_| Ok(tally_utility_limit(self.protocol)?)),
             Metric::GrowthConstant => growth_constant(self.protocol, self.prior, &self.settings).into(),
-            _ if users.is_none() => Err(Absence::NeedsUsers).into(),
-            _ => Err(Absence::NoMethod { what: "metrics that depend on the number of users" }).into(),
+            finite => match users {
+                Some(n) => self.finite(finite, n).into(),
+                None => Err(Absence::NeedsUsers).into(),
+            },
         }
+    }
+
+    fn finite(&self, metric: Metric, n: u64) -> Result<Evaluation, Absence> {
+        let known = self.finite.borrow_mut().entry(n).or_default().clone();
+        known.answer(
+            metric,
+            &Question {
+                protocol: self.protocol,
+                prior: self.prior,
+                n,
+                settings: &self.settings,
+                observer: self.observer,
+                leakage: self.leakage().map(|leakage| leakage.evaluation),
+            },
+        )
+    }
+
+    fn leakage(&self) -> Result<Leakage, Absence> {
+        self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone()
     }
 
     fn user_entropy(&self) -> Evaluation {
@@ -113,8 +160,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn average_privacy(&self) -> Answer {
-        let leakage =
-            self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone();
+        let leakage = self.leakage();
         let warning = matches!(leakage, Ok(Leakage { bracketed: true, .. })).then(|| {
             "the product has too many outputs to visit: this is the middle of the bracket between the least private factor \
              and the sum of all leakages, and the error is half its width"

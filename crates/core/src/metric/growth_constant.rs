@@ -54,7 +54,7 @@ pub fn growth_constant(
 
 fn faithful(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
     let factor = protocol.inputs() as f64 - 1.0;
-    let settings = Settings { tolerance: settings.tolerance / factor, ..*settings };
+    let settings = Settings { tolerance: Some(settings.mean_tolerance() / factor), ..*settings };
     let utility = asymptotic_utility(protocol, prior, &settings)?;
     Ok(utility.times(factor).plus(prior_entropy(prior, &settings)?))
 }

@@ -14,6 +14,7 @@ mod analysis;
 mod answer;
 mod asymptotic_utility;
 mod average_privacy;
+mod finite_users;
 mod growth_constant;
 mod limit;
 mod monte_carlo;
