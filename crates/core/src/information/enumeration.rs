@@ -35,7 +35,9 @@ const BRANCHES: usize = 8;
 /// tallies twice, and needs them also under point priors.
 pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
     let (a, b) = (reduced.inputs() as f64, reduced.outputs() as f64);
-    let tallies = |u: f64, parts: f64| (0..parts as u64 - 1).map(|k| (u + 1.0 + k as f64) / (k as f64 + 1.0)).product::<f64>();
+    let tallies = |u: f64, parts: f64| {
+        (0..parts as u64 - 1).map(|k| (u + 1.0 + k as f64) / (k as f64 + 1.0)).product::<f64>()
+    };
     let n = n as f64;
     if tallies(n, b) > MAX_TALLIES {
         return f64::INFINITY;
@@ -52,7 +54,9 @@ fn only_points(reduced: &Reduced) -> bool {
 pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let walk = Walk::new(reduced, n);
     let (tallies, typical) = (walk.report_tallies(), walk.independent(&reduced.typical));
-    let gap = |(m, typical): (&f64, &f64)| if *typical > 0.0 { typical * entropy_gap((m - typical) / typical) } else { 0.0 };
+    let gap = |(m, typical): (&f64, &f64)| {
+        if *typical > 0.0 { typical * entropy_gap((m - typical) / typical) } else { 0.0 }
+    };
     let one = n as f64 * reduced.one_report();
     let value = one - tallies.iter().zip(&typical).map(gap).sum::<f64>();
     Evaluation::new(value, rounding(n, one), Method::Enumeration)
@@ -133,7 +137,8 @@ impl<'a> Walk<'a> {
     /// `P(S = s)` of all tallies.
     fn report_tallies(&self) -> Vec<f64> {
         let mut total = vec![0.0; self.sizes[self.n]];
-        let mut add = |weight: f64, part: &[f64]| total.iter_mut().zip(part).for_each(|(s, p)| *s += weight * p);
+        let mut add =
+            |weight: f64, part: &[f64]| total.iter_mut().zip(part).for_each(|(s, p)| *s += weight * p);
         if only_points(self.reduced) {
             for (weight, law) in &self.reduced.parts {
                 add(*weight, &self.independent(&self.reduced.push_forward(&law.mean())));

@@ -60,9 +60,16 @@ pub(crate) fn legendre(order: usize) -> Vec<(f64, f64)> {
 /// Integrates `p^{alpha − 1} f(p)` over `(0, 1)`.
 pub(crate) fn jacobi(order: usize, alpha: f64) -> Vec<(f64, f64)> {
     let b = alpha - 1.0;
-    let diagonal: Vec<f64> = (0..order)
-        .map(|k| if k == 0 { b / (b + 2.0) } else { b * b / ((2.0 * k as f64 + b) * (2.0 * k as f64 + b + 2.0)) })
-        .collect();
+    let diagonal: Vec<f64> =
+        (0..order)
+            .map(|k| {
+                if k == 0 {
+                    b / (b + 2.0)
+                } else {
+                    b * b / ((2.0 * k as f64 + b) * (2.0 * k as f64 + b + 2.0))
+                }
+            })
+            .collect();
     let side: Vec<f64> = (1..order)
         .map(|k| {
             let k = k as f64;

@@ -108,8 +108,13 @@ pub(crate) struct Polynomials {
 impl Polynomials {
     pub(crate) fn new(alpha_0: f64, beta: f64, a: usize, n: u64, cutoff: f64) -> Self {
         let centre = alpha_0 + n as f64 * beta / (a as f64 + beta);
-        let mut polynomials =
-            Polynomials { alpha_0, ln_tilt: beta.ln() - centre.ln(), ln_centre: centre.ln(), ln_top: 0.0, cutoff };
+        let mut polynomials = Polynomials {
+            alpha_0,
+            ln_tilt: beta.ln() - centre.ln(),
+            ln_centre: centre.ln(),
+            ln_top: 0.0,
+            cutoff,
+        };
         polynomials.ln_top = polynomials.ln_weight((centre - alpha_0).round().max(0.0) as usize);
         polynomials
     }
@@ -148,7 +153,8 @@ impl Polynomials {
 fn product(mut factors: Vec<Window>, cutoff: f64) -> Window {
     while factors.len() > 1 {
         let pairs = factors.chunks(2);
-        factors = pairs.map(|pair| if let [l, r] = pair { l.times(r, cutoff) } else { pair[0].clone() }).collect();
+        factors =
+            pairs.map(|pair| if let [l, r] = pair { l.times(r, cutoff) } else { pair[0].clone() }).collect();
     }
     factors.swap_remove(0)
 }
@@ -238,7 +244,9 @@ pub(crate) fn work(response: &Response<'_>, n: u64) -> f64 {
     // Widths of the windows, ±12 standard deviations of at most √n/2 for the product of all but two values.
     let width = |share: f64| (users * share + 1.0).min(12.0 * (users * share).sqrt() + 8.0);
     let memory = if users > 20_000.0 { f64::INFINITY } else { 0.0 };
-    response.parts.len() as f64 * tallies * width(1.0 / a) * width((a - 2.0).max(1.0) / a) + users.powi(3) / 20.0 + memory
+    response.parts.len() as f64 * tallies * width(1.0 / a) * width((a - 2.0).max(1.0) / a)
+        + users.powi(3) / 20.0
+        + memory
 }
 
 /// `I(Y⃗;P)` by the sum over all tallies.
@@ -272,15 +280,21 @@ struct TallySum<'a> {
 impl<'a> TallySum<'a> {
     fn new(response: &'a Response<'a>, n: u64) -> Self {
         let (a, beta) = (response.a, response.beta);
-        let polynomials: Vec<Polynomials> =
-            response.parts.iter().map(|(_, d)| Polynomials::new(d.total(), beta, a, n, EXACT_CUTOFF)).collect();
+        let polynomials: Vec<Polynomials> = response
+            .parts
+            .iter()
+            .map(|(_, d)| Polynomials::new(d.total(), beta, a, n, EXACT_CUTOFF))
+            .collect();
         let table = |(p, (_, d)): (&Polynomials, &(f64, &Dirichlet))| -> Vec<Vec<Window>> {
             d.groups().iter().map(|g| (0..=n).map(|s| p.factor(g.alpha, s)).collect()).collect()
         };
         let factors: Vec<Vec<Vec<Window>>> = polynomials.iter().zip(&response.parts).map(table).collect();
         let group = |d: &Dirichlet, alpha: f64| d.groups().iter().position(|g| g.alpha == alpha).unwrap_or(0);
-        let groups: Vec<Vec<usize>> =
-            response.parts.iter().map(|(_, d)| d.alpha().iter().map(|alpha| group(d, *alpha)).collect()).collect();
+        let groups: Vec<Vec<usize>> = response
+            .parts
+            .iter()
+            .map(|(_, d)| d.alpha().iter().map(|alpha| group(d, *alpha)).collect())
+            .collect();
         let closing = polynomials
             .iter()
             .zip(factors.iter().zip(&groups))
@@ -305,7 +319,8 @@ impl<'a> TallySum<'a> {
 
     /// The sums of `M φ(m/M − 1)` and of `m` over the tallies that start with `s_0`.
     fn branch(&self, s_0: u64) -> [f64; 2] {
-        let prefix: Vec<Window> = (0..self.polynomials.len()).map(|j| self.factor(j, 0, s_0).clone()).collect();
+        let prefix: Vec<Window> =
+            (0..self.polynomials.len()).map(|j| self.factor(j, 0, s_0).clone()).collect();
         let mut sums = [0.0; 2];
         self.descend(&mut vec![s_0], self.n - s_0, &prefix, &mut sums);
         sums
@@ -325,8 +340,11 @@ impl<'a> TallySum<'a> {
         let values_left = (self.response.a - x) as u64;
         let lowest = if self.symmetric { rest.div_ceil(values_left) } else { 0 };
         for s_x in lowest..=highest {
-            let next: Vec<Window> =
-                prefix.iter().enumerate().map(|(j, p)| p.times(self.factor(j, x, s_x), EXACT_CUTOFF)).collect();
+            let next: Vec<Window> = prefix
+                .iter()
+                .enumerate()
+                .map(|(j, p)| p.times(self.factor(j, x, s_x), EXACT_CUTOFF))
+                .collect();
             s.push(s_x);
             self.descend(s, rest - s_x, &next, sums);
             s.pop();

@@ -82,7 +82,11 @@ impl Lattice<'_> {
             return 1;
         }
         // Where the scale is below the panel size every number matters.
-        if by_scale <= SINGLE { 1 } else { by_left.min(by_right).min(by_scale).max(SINGLE + 1).min(high - left + 1) }
+        if by_scale <= SINGLE {
+            1
+        } else {
+            by_left.min(by_right).min(by_scale).max(SINGLE + 1).min(high - left + 1)
+        }
     }
 
     /// The numbers with a weight that matters.
@@ -91,7 +95,11 @@ impl Lattice<'_> {
         let floor = (self.ln_weight)(centre as f64) + LN_NEGLIGIBLE;
         let matters = |t: u64| (self.ln_weight)(t as f64) >= floor;
         let low = if self.falls_left { first(0, centre, matters) } else { 0 };
-        let high = if self.falls_right { self.n - first(0, self.n - centre, |d| matters(self.n - d)) } else { self.n };
+        let high = if self.falls_right {
+            self.n - first(0, self.n - centre, |d| matters(self.n - d))
+        } else {
+            self.n
+        };
         (low, high)
     }
 }

@@ -24,7 +24,11 @@ const FIRST_ROUND: u64 = 512;
 pub(crate) type Draw = Vec<f64>;
 
 /// The mean of the draws' values, plus `offset`. The number of draws grows until the standard error is at most the tolerance.
-pub(crate) fn mean(offset: Evaluation, options: &Options<'_>, draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync)) -> Evaluation {
+pub(crate) fn mean(
+    offset: Evaluation,
+    options: &Options<'_>,
+    draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
+) -> Evaluation {
     let mut draws: Vec<Draw> = Vec::new();
     let mut round = FIRST_ROUND.min(options.draws.max(2));
     loop {
@@ -70,7 +74,8 @@ fn regression(draws: &[Draw]) -> (f64, f64) {
     let matrix = controls.iter().map(|i| controls.iter().map(|j| covariance(*i, *j)).collect()).collect();
     let right = controls.iter().map(|i| covariance(0, *i)).collect();
     let slopes = solve(matrix, right);
-    let residual = |d: &Draw| d[0] - controls.iter().zip(&slopes).map(|(c, slope)| slope * d[*c]).sum::<f64>();
+    let residual =
+        |d: &Draw| d[0] - controls.iter().zip(&slopes).map(|(c, slope)| slope * d[*c]).sum::<f64>();
     let mean = draws.iter().map(residual).sum::<f64>() / count;
     let free = (count - 1.0 - controls.len() as f64).max(1.0);
     let variance = draws.iter().map(|d| (residual(d) - mean).powi(2)).sum::<f64>() / free;

@@ -75,7 +75,9 @@ impl Line {
         let nodes = |(weight, law): &(f64, Law)| {
             let points = match law {
                 Law::Point(p) => vec![(p[0], 1.0)],
-                Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.nodes(&|p| width(reduced, n, p)),
+                Law::Dirichlet(alpha) => {
+                    Beta { alpha: alpha[0], rest: alpha[1] }.nodes(&|p| width(reduced, n, p))
+                }
             };
             Nodes::new(reduced, points, *weight)
         };
@@ -108,7 +110,8 @@ impl Nodes {
     fn new(reduced: &Reduced, points: Vec<(f64, f64)>, weight: f64) -> Self {
         let outputs = reduced.outputs();
         let ln_ratio = |p: f64, c: &[f64]| ((c[0] - 1.0) * p + (c[1] - 1.0) * (1.0 - p)).ln_1p();
-        let ln_ratios = points.iter().flat_map(|(p, _)| reduced.ratios.iter().map(move |c| ln_ratio(*p, c))).collect();
+        let ln_ratios =
+            points.iter().flat_map(|(p, _)| reduced.ratios.iter().map(move |c| ln_ratio(*p, c))).collect();
         let (p, weights) = points.into_iter().map(|(p, w)| (p, weight * w)).unzip();
         Nodes { p, weights, ln_ratios, outputs }
     }
@@ -125,7 +128,8 @@ impl Nodes {
         while low < high {
             let middle = (low + high) / 2;
             let (here, next) = (self.ln_likelihood(middle, s), self.ln_likelihood(middle + 1, s));
-            let rises = if here == next { here == f64::NEG_INFINITY && self.p[middle] < 0.5 } else { here < next };
+            let rises =
+                if here == next { here == f64::NEG_INFINITY && self.p[middle] < 0.5 } else { here < next };
             if rises { low = middle + 1 } else { high = middle }
         }
         let top = self.ln_likelihood(low, s);
@@ -166,7 +170,8 @@ impl Beta {
 
     /// Nodes from 0, or from where the mass starts, up to `split`.
     fn side(&self, low: f64, split: f64, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
-        let ln_normaliser = libm::lgamma(self.alpha) + libm::lgamma(self.rest) - libm::lgamma(self.alpha + self.rest);
+        let ln_normaliser =
+            libm::lgamma(self.alpha) + libm::lgamma(self.rest) - libm::lgamma(self.alpha + self.rest);
         let ln_rest = |p: f64| (self.rest - 1.0) * (-p).ln_1p() - ln_normaliser;
         let mut nodes = Vec::new();
         if self.alpha <= CONCENTRATED {
@@ -233,7 +238,8 @@ impl<'a> Count<'a> {
     /// `ln P(S = s)`.
     pub(crate) fn ln_probability(&self, s: f64) -> f64 {
         let (users, pi) = (self.n as f64, &self.reduced.typical);
-        let ln_typical = factorial_remainder(users) - point_term(s, users * pi[0]) - point_term(users - s, users * pi[1]);
+        let ln_typical =
+            factorial_remainder(users) - point_term(s, users * pi[0]) - point_term(users - s, users * pi[1]);
         ln_typical + self.line.ln_evidence(&[s, users - s])
     }
 
@@ -252,7 +258,8 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let (line, users) = (Line::new(reduced, n), n as f64);
     let pi = &reduced.typical;
     let term = |(s, count): &(f64, f64)| {
-        let ln_typical = -point_term(*s, users * pi[0]) - point_term(users - s, users * pi[1]) + factorial_remainder(users);
+        let ln_typical = -point_term(*s, users * pi[0]) - point_term(users - s, users * pi[1])
+            + factorial_remainder(users);
         let ln_ratio = line.ln_evidence(&[*s, users - s]);
         let (typical, evidence) = (ln_typical.exp(), (ln_typical + ln_ratio).exp());
         let gap = if ln_ratio < 1.0 {
@@ -278,7 +285,8 @@ fn tally_rule(reduced: &Reduced, n: u64) -> Vec<(f64, f64)> {
     // Beyond 13 standard deviations (or Poisson-like tails at an end) nothing is left: treat as a plateau with Gaussian tails.
     let outside = |s: f64| {
         let off = (low - s).max(s - high).max(0.0);
-        let variance = (s * (users - s) / users).max(low.min(users - low)).max(high.min(users - high)).max(1.0);
+        let variance =
+            (s * (users - s) / users).max(low.min(users - low)).max(high.min(users - high)).max(1.0);
         -0.5 * off * off / (variance + off)
     };
     let scale = |s: f64| (s * (users - s) / users).sqrt();
@@ -353,7 +361,8 @@ fn smooth_sum_entropy(t: f64, n: u64, q: [f64; 2]) -> f64 {
     }
     let base = t.floor() as u64 - 2;
     let at = |i: u64| (base + i) as f64;
-    let lagrange = |i: u64| (0..6).filter(|j| *j != i).map(|j| (t - at(j)) / (at(i) - at(j))).product::<f64>();
+    let lagrange =
+        |i: u64| (0..6).filter(|j| *j != i).map(|j| (t - at(j)) / (at(i) - at(j))).product::<f64>();
     (0..6).map(|i| lagrange(i) * sum_entropy(base + i, n, q)).sum()
 }
 
@@ -396,7 +405,9 @@ fn cumulants(parts: &[(f64, f64)]) -> [f64; 3] {
 /// changes this by less than `e^{−2π²σ²}`.
 fn expanded_entropy([variance, third, fourth]: [f64; 3]) -> f64 {
     let (skew, excess) = (third * third / variance.powi(3), fourth / (variance * variance));
-    0.5 * (2.0 * std::f64::consts::PI * std::f64::consts::E * variance).ln() - skew / 12.0 - excess * excess / 48.0
+    0.5 * (2.0 * std::f64::consts::PI * std::f64::consts::E * variance).ln()
+        - skew / 12.0
+        - excess * excess / 48.0
         - 7.0 * skew * skew / 48.0
         + skew * excess / 8.0
 }
@@ -415,7 +426,12 @@ mod tests {
 
     #[test]
     fn agrees_with_the_enumeration() {
-        let rows = [[[0.7, 0.2], [0.3, 0.8]], [[1.0, 0.4], [0.0, 0.6]], [[1.0, 0.0], [0.0, 1.0]], [[0.51, 0.5], [0.49, 0.5]]];
+        let rows = [
+            [[0.7, 0.2], [0.3, 0.8]],
+            [[1.0, 0.4], [0.0, 0.6]],
+            [[1.0, 0.0], [0.0, 1.0]],
+            [[0.51, 0.5], [0.49, 0.5]],
+        ];
         let alphas = [[0.5, 0.5], [0.3, 1.2], [0.05, 0.05], [40.0, 3.0], [1e-3, 300.0], [2e4, 1e4]];
         for rows in rows {
             for alpha in alphas {
@@ -426,7 +442,10 @@ mod tests {
                     assert!(off < 1e-11 * slow.value.max(1e-3), "{rows:?} {alpha:?} {n}: {fast:?} {slow:?}");
                     let (fast, slow) = (tally(&reduced, n), enumeration::tally(&reduced, n));
                     let off = (fast.value - slow.value).abs();
-                    assert!(off < 1e-10 * slow.value.max(1e-1), "T {rows:?} {alpha:?} {n}: {fast:?} {slow:?}");
+                    assert!(
+                        off < 1e-10 * slow.value.max(1e-1),
+                        "T {rows:?} {alpha:?} {n}: {fast:?} {slow:?}"
+                    );
                 }
             }
         }

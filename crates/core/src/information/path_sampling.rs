@@ -97,7 +97,12 @@ impl<'a> Source<'a> {
             // Without noise on other bits a set bit is proof.
             let (member, other) =
                 if bits.lambda == 0.0 { (1.0, 0.0) } else { (bits.member_ratio(), bits.other_ratio()) };
-            Source::Subsets { a, kind: SubsetKind::Bits { kappa: bits.kappa, lambda: bits.lambda }, member, other }
+            Source::Subsets {
+                a,
+                kind: SubsetKind::Bits { kappa: bits.kappa, lambda: bits.lambda },
+                member,
+                other,
+            }
         };
         match protocol {
             Protocol::UnaryEncoding(unary) => Ok(bits(unary.bits())),
@@ -186,7 +191,8 @@ struct Belief<'a> {
 impl<'a> Belief<'a> {
     fn new(prior: &'a Prior, reduced: Option<&Reduced>) -> Self {
         let own = if let Prior::Own(own) = prior { Some(&**own) } else { None };
-        let parts = reduced.map(|r| r.parts.clone()).or_else(|| super::reduced::laws(prior)).unwrap_or_default();
+        let parts =
+            reduced.map(|r| r.parts.clone()).or_else(|| super::reduced::laws(prior)).unwrap_or_default();
         Belief { parts, own }
     }
 
@@ -242,14 +248,16 @@ fn outer_draw(source: &Source<'_>, belief: &Belief<'_>, n: u64, rng: &mut ChaCha
     if belief.points() {
         return vec![among_points(belief, &reports)];
     }
-    let control = if let Source::Matrix(reduced) = source { score_form(reduced, &p, n, &reports) } else { 0.0 };
+    let control =
+        if let Source::Matrix(reduced) = source { score_form(reduced, &p, n, &reports) } else { 0.0 };
     let target = Target::new(&reports, belief, rng);
     vec![target.information(State::new(ln_p, alpha), rng), control]
 }
 
 /// The posterior mean of `L − ln m` under a prior of points.
 fn among_points(belief: &Belief<'_>, reports: &Reports) -> f64 {
-    let logs: Vec<(f64, f64)> = belief.parts.iter().map(|(w, law)| (*w, reports.ln_likelihood(&law.mean()))).collect();
+    let logs: Vec<(f64, f64)> =
+        belief.parts.iter().map(|(w, law)| (*w, reports.ln_likelihood(&law.mean()))).collect();
     let top = logs.iter().map(|(_, l)| *l).fold(f64::NEG_INFINITY, f64::max);
     let weight = |(w, l): &(f64, f64)| w * (l - top).exp();
     let total: f64 = logs.iter().map(weight).sum();
@@ -322,7 +330,11 @@ impl Surrogate {
     fn gradient_at(&self, p: &[f64]) -> Vec<f64> {
         let deviation: Vec<f64> = p.iter().zip(&self.centre).map(|(p, c)| p - c).collect();
         let pull = |line: &[f64]| line.iter().zip(&deviation).map(|(j, d)| j * d).sum::<f64>();
-        self.gradient.iter().zip(self.curvature.chunks_exact(p.len())).map(|(g, line)| g - pull(line)).collect()
+        self.gradient
+            .iter()
+            .zip(self.curvature.chunks_exact(p.len()))
+            .map(|(g, line)| g - pull(line))
+            .collect()
     }
 
     fn value(&self, p: &[f64]) -> f64 {
@@ -521,7 +533,8 @@ impl<'a> Target<'a> {
         let now = state.ln_p[x] - state.ln_p[other];
         let floor = ln_density(now) + (1.0 - rng.random::<f64>()).ln();
         // Beyond these log-odds lies e^−40 of the prior's mass.
-        let (mut low, mut high) = ((-40.0 / alpha.min(1.0)).min(now - 1.0), (40.0 / rest.min(1.0)).max(now + 1.0));
+        let (mut low, mut high) =
+            ((-40.0 / alpha.min(1.0)).min(now - 1.0), (40.0 / rest.min(1.0)).max(now + 1.0));
         for _ in 0..200 {
             let u = low + (high - low) * rng.random::<f64>();
             if ln_density(u) > floor {
@@ -567,7 +580,11 @@ impl<'a> Target<'a> {
             }
             None => {
                 let rows = self.reports.rows.chunks_exact(a);
-                state.field.iter_mut().zip(rows).for_each(|(ratio, row)| *ratio += step * (row[x] - row[other]));
+                state
+                    .field
+                    .iter_mut()
+                    .zip(rows)
+                    .for_each(|(ratio, row)| *ratio += step * (row[x] - row[other]));
             }
         }
     }
@@ -575,7 +592,10 @@ impl<'a> Target<'a> {
 
 /// The followed log-likelihood along one direction.
 enum Line {
-    Quadratic { slope: f64, curvature: f64 },
+    Quadratic {
+        slope: f64,
+        curvature: f64,
+    },
     /// Relative change of each `R_i` and its count.
     Reports(Vec<(f64, f64)>),
 }
@@ -613,30 +633,28 @@ mod tests {
     }
 
     #[test]
-    fn debug_paths() {
-        let cases = [
-            (Protocol::matrix(vec![vec![0.5, 0.1, 0.1], vec![0.2, 0.7, 0.15], vec![0.3, 0.2, 0.75]]).unwrap(), Prior::dirichlet(vec![0.3, 1.2, 2.5]).unwrap(), 13),
-            (Protocol::grr(3, 2.0).unwrap(), Prior::jeffreys(3).unwrap(), 100),
-            (Protocol::oue(3, 1.0).unwrap(), Prior::jeffreys(3).unwrap(), 12),
-        ];
-        for (protocol, prior, n) in cases {
-            let reduced = Reduced::new(&protocol, &prior).unwrap().unwrap();
-            let exact = enumeration::distribution(&reduced, n).value;
-            let start = std::time::Instant::now();
-            for draws in [512, 4096] {
-                let options = Options { draws, tolerance: 1e-9, ..Options::default() };
-                let found = distribution(&protocol, &prior, Some(&reduced), n, &options).unwrap();
-                println!("DEBUG {} n {n}: exact {exact} found {found:?} z {} {:?}", protocol.kind(), (found.value - exact) / found.error, start.elapsed());
-            }
-            if let Ok(source) = Source::new(&protocol, None, n) {
-                let belief = Belief::new(&prior, None);
-                for draws in [512, 2048] {
-                let options = Options { draws, tolerance: 1e-9, ..Options::default() };
-                let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-                let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| outer_draw(&source, &belief, n, rng));
-                println!("DEBUG sparse {} n {n}: exact {exact} found {found:?} z {}", protocol.kind(), (found.value - exact) / found.error);
-                }
-            }
-        }
+    fn subsets_of_one_value_are_randomised_response() {
+        // The surrogate path against the exact sum; off by 4 standard errors with probability 6e-5 for this seed.
+        let (prior, n) = (Prior::jeffreys(3).unwrap(), 60);
+        let protocol = Protocol::subset(3, 1, 2.0).unwrap();
+        let exact = enumeration::distribution(&Reduced::new(&protocol, &prior).unwrap().unwrap(), n);
+        let options = Options { draws: 128, tolerance: 1e-9, ..Options::default() };
+        let found = distribution(&protocol, &prior, None, n, &options).unwrap();
+        assert!(
+            (found.value - exact.value).abs() < 4.0 * found.error && found.error < 0.08,
+            "{found:?} {exact:?}"
+        );
+    }
+
+    #[test]
+    fn points_need_no_path() {
+        let points = vec![vec![0.2, 0.3, 0.5], vec![0.6, 0.2, 0.2]];
+        let prior = Prior::Points(crate::prior::Points::new(vec![0.3, 0.7], points).unwrap());
+        let protocol = Protocol::oue(3, 1.0).unwrap();
+        let reduced = Reduced::new(&protocol, &prior).unwrap().unwrap();
+        let exact = enumeration::distribution(&reduced, 15);
+        let options = Options { draws: 4096, tolerance: 1e-9, ..Options::default() };
+        let found = distribution(&protocol, &prior, Some(&reduced), 15, &options).unwrap();
+        assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }
 }

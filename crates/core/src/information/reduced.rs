@@ -62,7 +62,9 @@ impl Law {
     /// `ln P(T = t)`.
     pub(crate) fn ln_tally(&self, t: &[u32]) -> f64 {
         let n: u32 = t.iter().sum();
-        let terms = |f: &dyn Fn(usize, f64) -> f64| t.iter().enumerate().map(|(x, &t)| f(x, f64::from(t))).sum::<f64>();
+        let terms = |f: &dyn Fn(usize, f64) -> f64| {
+            t.iter().enumerate().map(|(x, &t)| f(x, f64::from(t))).sum::<f64>()
+        };
         let own = match self {
             Law::Dirichlet(alpha) => {
                 let total: f64 = alpha.iter().sum();
@@ -208,7 +210,9 @@ pub(crate) fn laws(prior: &Prior) -> Option<Vec<(f64, Law)>> {
         Prior::Points(p) => {
             Some(p.weights().iter().copied().zip(p.points().iter().cloned().map(Law::Point)).collect())
         }
-        _ => Some(prior.dirichlets()?.into_iter().map(|(w, d)| (w, Law::Dirichlet(d.alpha().to_vec()))).collect()),
+        _ => Some(
+            prior.dirichlets()?.into_iter().map(|(w, d)| (w, Law::Dirichlet(d.alpha().to_vec()))).collect(),
+        ),
     }
 }
 

@@ -82,8 +82,9 @@ struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     fn new(response: &'a Response<'a>, n: u64) -> Self {
-        let polynomials =
-            |d: &crate::prior::Dirichlet| Polynomials::new(d.total(), response.beta, response.a, n, SAMPLING_CUTOFF);
+        let polynomials = |d: &crate::prior::Dirichlet| {
+            Polynomials::new(d.total(), response.beta, response.a, n, SAMPLING_CUTOFF)
+        };
         Sampler {
             response,
             n,
@@ -118,7 +119,8 @@ impl<'a> Sampler<'a> {
         };
         let logs: Vec<f64> = self.polynomials.iter().zip(&self.response.parts).map(evidence).collect();
         let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let ln_evidence = top + logs.iter().zip(&self.weights).map(|(l, w)| w * (l - top).exp()).sum::<f64>().ln();
+        let ln_evidence =
+            top + logs.iter().zip(&self.weights).map(|(l, w)| w * (l - top).exp()).sum::<f64>().ln();
         let users = self.n as f64;
         let ln_orders = ln_factorial(users) - s.iter().map(|s_x| ln_factorial(*s_x as f64)).sum::<f64>();
         ln_orders + ln_evidence - users * (self.response.a as f64 + self.response.beta).ln()
@@ -134,7 +136,8 @@ struct Marginals {
 
 impl Marginals {
     fn new(response: &Response<'_>) -> Self {
-        let parameters = |x: usize| response.parts.iter().map(|(_, d)| d.alpha()[x].to_bits()).collect::<Vec<u64>>();
+        let parameters =
+            |x: usize| response.parts.iter().map(|(_, d)| d.alpha()[x].to_bits()).collect::<Vec<u64>>();
         let mut seen = std::collections::HashMap::new();
         let mut problems = Vec::new();
         let of_value = (0..response.a)
@@ -178,7 +181,8 @@ impl Marginals {
             Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
             Law::Point(p) => term(p[0]),
         };
-        let of_problem = |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_law(law)).sum::<f64>();
+        let of_problem =
+            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_law(law)).sum::<f64>();
         self.total(&self.problems.iter().map(of_problem).collect::<Vec<_>>()) - factorial_remainder(users)
     }
 }
@@ -213,9 +217,12 @@ mod tests {
     #[test]
     fn agrees_with_the_exact_sum() {
         // Off by 4 standard errors with probability 6e-5 for each of these fixed seeds.
-        for (alpha, epsilon, n) in [(vec![0.5; 3], 2.0f64, 60), (vec![0.3, 1.2, 2.5, 0.1], 1.0, 25), (vec![1.0; 5], 4.0, 12)] {
+        for (alpha, epsilon, n) in
+            [(vec![0.5; 3], 2.0f64, 60), (vec![0.3, 1.2, 2.5, 0.1], 1.0, 25), (vec![1.0; 5], 4.0, 12)]
+        {
             let prior = Dirichlet::new(alpha).unwrap();
-            let response = Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
+            let response =
+                Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
             let exact = grr::distribution(&response, n);
             let options = Options { tolerance: 0.01, seed: 1, draws: 20_000, ..Options::default() };
             let found = distribution(&response, n, &options);

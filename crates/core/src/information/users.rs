@@ -70,7 +70,9 @@ impl UsersSide {
 /// A sum of numbers, with their errors added and their weakest method.
 pub(crate) fn sum(parts: &[Evaluation]) -> Evaluation {
     let start = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-    parts.iter().fold(start, |s, p| Evaluation::new(s.value + p.value, s.error + p.error, s.method.max(p.method)))
+    parts
+        .iter()
+        .fold(start, |s, p| Evaluation::new(s.value + p.value, s.error + p.error, s.method.max(p.method)))
 }
 
 /// All of the users' side under a Dirichlet prior.
@@ -114,7 +116,9 @@ fn average(
                 scaled(*w, of_point(&fine).evaluation(&of_point(&coarse), method))
             })
             .collect(),
-        _ => prior.dirichlets()?.into_iter().map(|(w, d)| scaled(w, of_dirichlet(&users_side(d, n)))).collect(),
+        _ => {
+            prior.dirichlets()?.into_iter().map(|(w, d)| scaled(w, of_dirichlet(&users_side(d, n)))).collect()
+        }
     };
     Some(sum(&parts))
 }
@@ -335,10 +339,28 @@ mod tests {
         // Sums over all tallies in 45-digit arithmetic: I(X⃗;P), H(T|P), H(X⃗|T).
         let cases: [(&[f64], u64, f64, f64, f64); 6] = [
             (&[0.5; 3], 3000, 7.028815160047336365353, 7.849834189947798908867, 1992.150165810052201091),
-            (&[0.3, 1.2, 2.5], 777, 4.714419773763891759331, 6.206417439229099829066, 511.3113662632854863072),
-            (&[0.001, 0.002], 500, 0.701840020654496982905, 0.02613252026911885965904, 1.066895528854482624072),
+            (
+                &[0.3, 1.2, 2.5],
+                777,
+                4.714419773763891759331,
+                6.206417439229099829066,
+                511.3113662632854863072,
+            ),
+            (
+                &[0.001, 0.002],
+                500,
+                0.701840020654496982905,
+                0.02613252026911885965904,
+                1.066895528854482624072,
+            ),
             (&[1e6, 2e6], 2000, 0.0003332222623271541122136, 4.467329978485849902481, 1268.56067327787126848),
-            (&[30.0, 5.0, 0.05], 3000, 2.935242966025565989391, 4.856109680099295920724, 1204.025586489992716078),
+            (
+                &[30.0, 5.0, 0.05],
+                3000,
+                2.935242966025565989391,
+                4.856109680099295920724,
+                1204.025586489992716078,
+            ),
             (&[100.0, 400.0], 1500, 0.692863362902643442303, 4.157001313114126455661, 744.949258968978258977),
         ];
         for (alpha, n, distribution, group, individual) in cases {
@@ -364,9 +386,15 @@ mod tests {
             let f = |t: f64| spread(alpha, t);
             let panels = mean(&marginal.nodes(20), f);
             let ln_w = |t: f64| ln_gamma_ratio(t, alpha) + ln_gamma_ratio(2e5 - t, rest);
-            let all = (0..=200_000).map(|t| (ln_w(f64::from(t)) - ln_w(if alpha > rest { 2e5 } else { 0.0 })).exp());
-            let (sum, total) = all.zip(0..).fold((0.0, 0.0), |(s, w), (p, t)| (s + p * f(f64::from(t)), w + p));
-            assert!((panels - sum / total).abs() < 1e-11 * panels.abs(), "{alpha} {rest}: {panels} {}", sum / total);
+            let all = (0..=200_000)
+                .map(|t| (ln_w(f64::from(t)) - ln_w(if alpha > rest { 2e5 } else { 0.0 })).exp());
+            let (sum, total) =
+                all.zip(0..).fold((0.0, 0.0), |(s, w), (p, t)| (s + p * f(f64::from(t)), w + p));
+            assert!(
+                (panels - sum / total).abs() < 1e-11 * panels.abs(),
+                "{alpha} {rest}: {panels} {}",
+                sum / total
+            );
         }
     }
 
@@ -377,7 +405,8 @@ mod tests {
         let (alpha, n) = ([3.0, 4.0], 1e12);
         let side = users_side(&Dirichlet::new(alpha.to_vec()).unwrap(), n as u64);
         let psi = super::super::stirling::digamma;
-        let h = libm::lgamma(3.0) + libm::lgamma(4.0) - libm::lgamma(7.0) - 2.0 * psi(3.0) - 3.0 * psi(4.0) + 5.0 * psi(7.0);
+        let h = libm::lgamma(3.0) + libm::lgamma(4.0) - libm::lgamma(7.0) - 2.0 * psi(3.0) - 3.0 * psi(4.0)
+            + 5.0 * psi(7.0);
         let fisher = -0.5 * (psi(3.0) + psi(4.0) - 2.0 * psi(7.0));
         let expected = 0.5 * (n / (2.0 * std::f64::consts::PI * std::f64::consts::E)).ln() + h + fisher;
         close(side.distribution, expected, 1e-12);
@@ -388,7 +417,8 @@ mod tests {
 
     #[test]
     fn a_point_prior_is_the_limit_of_concentrated_ones() {
-        let points = Prior::Points(Points::new(vec![0.5, 0.5], vec![vec![0.25, 0.75], vec![0.75, 0.25]]).unwrap());
+        let points =
+            Prior::Points(Points::new(vec![0.5, 0.5], vec![vec![0.25, 0.75], vec![0.75, 0.25]]).unwrap());
         let dirichlet = users_side(&Dirichlet::new(vec![0.25e8, 0.75e8]).unwrap(), 100);
         close(group_private(&points, 100).unwrap(), dirichlet.group.value, 1e-6);
         close(individual_private(&points, 100).unwrap(), dirichlet.individual.value, 1e-6);
@@ -400,9 +430,14 @@ mod tests {
 
     #[test]
     fn large_groups_and_tiny_parameters_stay_finite() {
-        for (a, alpha, n) in [(1_000_000, 0.5, 1000), (3, 1e-4, 1_000_000_000_000), (3, 1e8, 1), (4, 1e8, 10_000_000)] {
+        for (a, alpha, n) in
+            [(1_000_000, 0.5, 1000), (3, 1e-4, 1_000_000_000_000), (3, 1e8, 1), (4, 1e8, 10_000_000)]
+        {
             let side = users_side(&symmetric(a, alpha), n);
-            assert!(side.distribution.value > 0.0 && side.group.value > 0.0 && side.individual.value > -1e-12, "{side:?}");
+            assert!(
+                side.distribution.value > 0.0 && side.group.value > 0.0 && side.individual.value > -1e-12,
+                "{side:?}"
+            );
             assert!(side.distribution.error < 1e-9 * side.distribution.value.max(1e-3), "{side:?}");
         }
         // I(X;P) = (a−1)/(2α0) for one user and a concentrated prior.
