@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sottovoce_job::Format;
+use sottovoce_job::{Choice, Format};
 
 use crate::command::{
     completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
@@ -121,5 +121,30 @@ mod tests {
     #[test]
     fn the_commands_are_well_formed() {
         Arguments::command().debug_assert();
+    }
+}
+
+/// Which method to use for what depends on the number of users.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum MethodArgument {
+    /// Exact where that is affordable, Monte Carlo beyond
+    #[default]
+    Auto,
+    /// Exact or not at all
+    Exact,
+    /// Monte Carlo, also where an exact method would do
+    MonteCarlo,
+    /// The limit for many users; its error is unknown
+    Asymptote,
+}
+
+impl From<MethodArgument> for Choice {
+    fn from(method: MethodArgument) -> Self {
+        match method {
+            MethodArgument::Auto => Choice::Automatic,
+            MethodArgument::Exact => Choice::Exact,
+            MethodArgument::MonteCarlo => Choice::MonteCarlo,
+            MethodArgument::Asymptote => Choice::Asymptote,
+        }
     }
 }

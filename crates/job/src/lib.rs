@@ -32,6 +32,7 @@ pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
 pub use render::Format;
+pub use sottovoce::information::Choice;
 pub use sottovoce::metric::Settings;
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{MetricsSpec, Result as JobResult, Settings, read_prior, read_protocol};
+use sottovoce_job::{MetricsSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{ComputationArguments, OutputArguments};
+use crate::arguments::{ComputationArguments, MethodArgument, OutputArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -44,9 +44,12 @@ pub(crate) struct MetricsArguments {
     /// Names of metrics [default: all]
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Wanted absolute error, in nats
-    #[arg(long, value_name = "T", default_value_t = Settings::default().tolerance, allow_negative_numbers = true)]
-    tolerance: f64,
+    /// Wanted absolute error, in nats [default: 1e-4, and 0.01 for Monte Carlo at a finite number of users]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// Method for what depends on the number of users
+    #[arg(long, value_enum, default_value_t)]
+    method: MethodArgument,
     #[command(flatten)]
     computation: ComputationArguments,
     #[command(flatten)]
@@ -66,6 +69,7 @@ fn spec(arguments: &MetricsArguments) -> JobResult<MetricsSpec> {
         users: arguments.users.clone(),
         metrics: arguments.metrics.clone(),
         tolerance: arguments.tolerance,
+        choice: arguments.method.into(),
         seed: arguments.computation.seed,
     })
 }

@@ -4,7 +4,7 @@ use super::grr::{self, Response};
 use super::progress::Observer;
 use super::reduced::Reduced;
 use super::users::users_side;
-use super::{enumeration, one_dimensional, path_sampling, response_sampling};
+use super::{enumeration, one_dimensional, path_sampling, response_sampling, truth_sampling};
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
@@ -122,6 +122,9 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
             what: "the exact sums exceed the work budget; Monte Carlo would do",
         });
     }
+    if let Some(found) = truth(question) {
+        return Ok(found);
+    }
     match (response, tally) {
         (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
         (Some(response), true) => Ok(response_sampling::tally(&response, n, options)),
@@ -146,6 +149,15 @@ fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
     }
     let side = users_side(prior, question.n);
     Some(if question.tally { side.tally() } else { side.distribution })
+}
+
+/// The truth, by Monte Carlo.
+fn truth(question: &Question<'_>) -> Option<Evaluation> {
+    let Question { protocol, prior, n, options, tally } = *question;
+    if !matches!(protocol, Protocol::Identity(_)) {
+        return None;
+    }
+    truth_sampling::information(prior, n, tally, options)
 }
 
 /// GRR under Dirichlet priors and their mixtures.

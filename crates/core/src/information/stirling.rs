@@ -41,6 +41,7 @@ pub(crate) fn remainder_slope(z: f64) -> f64 {
 }
 
 /// `ψ(z)`.
+#[cfg(test)]
 pub(crate) fn digamma(z: f64) -> f64 {
     remainder_slope(z) + z.ln() - 0.5 / z
 }
@@ -86,11 +87,6 @@ fn alternating(delta: f64, coefficient: impl Fn(f64) -> f64) -> f64 {
         power *= -delta;
     }
     sum
-}
-
-/// `e^l (l − 1) + 1 ≥ 0`, which is `φ(e^l − 1)`, for a number known by its logarithm.
-pub(crate) fn entropy_gap_of_ln(l: f64) -> f64 {
-    entropy_gap(l.exp_m1())
 }
 
 #[cfg(test)]
