@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
-use super::finite_users::{FiniteUsers, Question};
+use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
+use super::watch::Watcher;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, growth_constant,
     local_privacy_level, participation_bound, prior_entropy, private_leakage, tally_utility_limit,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
-use crate::information::{Choice, Observer};
+use crate::information::{Choice, UsersSide};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 
@@ -48,7 +49,7 @@ pub struct Analysis<'a> {
     truth: OnceCell<Result<Evaluation, Absence>>,
     utility: OnceCell<Result<Evaluation, Absence>>,
     finite: RefCell<BTreeMap<u64, Rc<FiniteUsers>>>,
-    observer: Option<Observer<'a>>,
+    watcher: Option<Watcher<'a>>,
 }
 
 impl std::fmt::Debug for Analysis<'_> {
@@ -86,18 +87,41 @@ impl<'a> Analysis<'a> {
             truth: OnceCell::new(),
             utility: OnceCell::new(),
             finite: RefCell::default(),
-            observer: None,
+            watcher: None,
         })
     }
 
-    /// Lets `observer` hear of progress and stop long computations with their best estimate so far.
-    pub fn observed_by(mut self, observer: Observer<'a>) -> Self {
-        self.observer = Some(observer);
+    /// Lets `watcher` hear of long computations, and end them with their best estimate so far.
+    pub fn watched_by(mut self, watcher: Watcher<'a>) -> Self {
+        self.watcher = Some(watcher);
         self
     }
 
     /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
+    ///
+    /// A warning tells of Monte Carlo that ended, by a watcher or by the largest number of draws, before the wanted error.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
+        let answer = self.value(metric, users);
+        let said = || self.shortfall(metric, users, answer.number()?);
+        Answer { warning: answer.warning.clone().or_else(said), ..answer }
+    }
+
+    /// All that `n` users know.
+    ///
+    /// # Errors
+    /// The prior has no method for it, or the computation was stopped.
+    pub fn users_side(&self, n: u64) -> Result<UsersSide, Absence> {
+        self.known(n).users(&self.question(n))
+    }
+
+    fn shortfall(&self, metric: Metric, users: Option<u64>, found: Evaluation) -> Option<String> {
+        match users.filter(|_| metric.needs_users()) {
+            Some(n) => self.known(n).shortfall(metric, &self.question(n)),
+            None => shortfall(found, self.settings.mean_tolerance()),
+        }
+    }
+
+    fn value(&self, metric: Metric, users: Option<u64>) -> Answer {
         match metric {
             Metric::LocalPrivacyLevel => local_privacy_level(self.protocol).map_err(Absence::from).into(),
             Metric::WorstCasePrivacy => worst_case_privacy(self.protocol).map_err(Absence::from).into(),
@@ -125,18 +149,23 @@ impl<'a> Analysis<'a> {
     }
 
     fn finite(&self, metric: Metric, n: u64) -> Result<Evaluation, Absence> {
-        let known = self.finite.borrow_mut().entry(n).or_default().clone();
-        known.answer(
-            metric,
-            &Question {
-                protocol: self.protocol,
-                prior: self.prior,
-                n,
-                settings: &self.settings,
-                observer: self.observer,
-                leakage: self.leakage().map(|leakage| leakage.evaluation),
-            },
-        )
+        self.known(n).answer(metric, &self.question(n))
+    }
+
+    /// What is known so far about `n` users.
+    fn known(&self, n: u64) -> Rc<FiniteUsers> {
+        self.finite.borrow_mut().entry(n).or_default().clone()
+    }
+
+    fn question(&self, n: u64) -> Question<'_> {
+        Question {
+            protocol: self.protocol,
+            prior: self.prior,
+            n,
+            settings: &self.settings,
+            watcher: self.watcher,
+            leakage: self.leakage().map(|leakage| leakage.evaluation),
+        }
     }
 
     fn leakage(&self) -> Result<Leakage, Absence> {
