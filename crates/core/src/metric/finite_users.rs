@@ -218,8 +218,7 @@ mod tests {
     #[test]
     fn a_watcher_ends_the_running_number_and_leaves_out_the_next() {
         let (protocol, prior) = (Protocol::grr(4, 1.0).unwrap(), Prior::jeffreys(4).unwrap());
-        let settings =
-            Settings { tolerance: Some(1e-9), choice: Choice::MonteCarlo, ..Settings::default() };
+        let settings = Settings { tolerance: Some(1e-9), choice: Choice::MonteCarlo, ..Settings::default() };
         let stop = |step: &Step| match (step.metric, step.progress.draws) {
             (Metric::AggregatorDistribution, 0) => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
