@@ -18,6 +18,9 @@ use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 use search::{Search, smallest};
 
+/// When the asymptote asks for so many times the most users, they are not enough.
+const BEYOND_DOUBT: f64 = 10.0;
+
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
@@ -187,12 +190,16 @@ impl UsersJob {
         let limit = number(&reports.answer(Metric::DistributionUtilityLimit, None));
         let found = match limit.filter(|limit| metric == Metric::DistributionUtility && target >= *limit) {
             Some(limit) => one_user_or_none(reports, target, limit),
-            None => smallest(&Search {
-                target,
-                guess: self.guess(reports),
-                slope: self.slope(),
-                metric: &|n| reports.answer(metric, Some(n)),
-            }),
+            None => match self.guess(reports) {
+                // Evaluating the metric at so many users is slow, and there the asymptote is as good.
+                guess if guess > BEYOND_DOUBT * MOST_USERS as f64 => Err(Obstacle::TooMany),
+                guess => smallest(&Search {
+                    target,
+                    guess,
+                    slope: self.slope(),
+                    metric: &|n| reports.answer(metric, Some(n)),
+                }),
+            },
         };
         counted(found, reports, metric)
     }
@@ -204,7 +211,8 @@ impl UsersJob {
                 let information = reports.answer(Metric::AggregatorDistribution, Some(found.n));
                 (Metric::UsersDistribution, number(&information).unwrap_or(f64::NAN))
             }
-            (Metric::DistributionUtility, Err(obstacle)) => {
+            (_, Err(obstacle @ (Obstacle::TooMany | Obstacle::Limit { .. } | Obstacle::Stopped { .. })))
+            | (Metric::DistributionUtility, Err(obstacle)) => {
                 return Count { found: Err(obstacle.clone()), evaluations: vec![] };
             }
             (metric, _) => (metric, self.target.value()),

@@ -21,7 +21,9 @@ pub fn users(report: &UsersReport) -> Document {
     heading(&mut document, &report.protocol, &report.prior);
     document.line(Emphasis::Strong, format!("Wanted    {}", target(report.target))).line(Emphasis::Plain, "");
     count(&mut document, "users", "who report through the protocol", &report.needed);
-    count(&mut document, "true values", "that would tell as much about P", &report.truth);
+    if report.truth.found.as_ref().err() != report.needed.found.as_ref().err() || report.ratio.is_some() {
+        count(&mut document, "true values", "that would tell as much about P", &report.truth);
+    }
     if let Some(ratio) = report.ratio {
         line(&mut document, "ratio", &ratio_text(&ratio));
         explain(&mut document, "true values over users: what a report is worth at this number of users");
