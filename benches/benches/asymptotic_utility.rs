@@ -19,7 +19,7 @@ fn against_the_dense_matrix() {
     let a = 12;
     let (protocol, prior) = (Protocol::oue(a, 1.0).unwrap(), Prior::jeffreys(a).unwrap());
     let dense = Protocol::Matrix(protocol.to_matrix().unwrap());
-    let settings = Settings { tolerance: 1e-3, seed: 1 };
+    let settings = Settings { tolerance: Some(1e-3), seed: 1, ..Settings::default() };
     let (slow, dense) = once(|| asymptotic_utility(&dense, &prior, &settings).unwrap());
     let (fast, structured) = once(|| asymptotic_utility(&protocol, &prior, &settings).unwrap());
     println!("U_as of OUE, a = {a}, eps = 1, Jeffreys, to 1e-3");
@@ -33,7 +33,7 @@ fn growth(name: &str, tolerance: f64, case: &dyn Fn(usize) -> Protocol, sizes: &
     let mut last: Option<(usize, std::time::Duration)> = None;
     for &a in sizes {
         let (protocol, prior) = (case(a), Prior::jeffreys(a).unwrap());
-        let settings = Settings { tolerance, ..Settings::default() };
+        let settings = Settings { tolerance: Some(tolerance), ..Settings::default() };
         let (time, utility) = once(|| asymptotic_utility(&protocol, &prior, &settings).unwrap());
         let power = last.map_or_else(String::new, |(size, last)| {
             format!("like a^{:.1}", ratio(time, last).ln() / (a as f64 / size as f64).ln())

@@ -1,13 +1,14 @@
 //! The commands, and the flags that they have in common.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sottovoce_job::Format;
+use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
     completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    metrics::MetricsArguments, schema::SchemaArguments,
+    metrics::MetricsArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -26,6 +27,8 @@ const EXAMPLES: &str = "\
 Examples:
   sottovoce demo                                          a complete small story
   sottovoce metrics -p grr:a=16,eps=1                     all metrics of randomised response
+  sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
+  sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce schema protocol                               what a protocol file may contain
 
@@ -35,13 +38,17 @@ shorthand:
   lh:a=100,eps=1   subset:a=16,k=4,eps=1   deterministic:map=0/0/1
   erasure:a=4,reveal=0.3   matrix:rows=0.7/0.3//0.3/0.7
 
-Exit codes: 0 done, 2 bad input, 1 anything else.";
+Exit codes: 0 done, 2 bad input, 130 interrupted, 1 anything else.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Privacy and utility of a protocol, metric by metric
     Metrics(MetricsArguments),
+    /// What n users know, and what of it the reports tell
+    Split(SplitArguments),
+    /// How many users a wanted utility takes
+    Users(UsersArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// A complete small story on embedded data
@@ -65,6 +72,64 @@ pub(crate) struct OutputArguments {
     /// Say nothing on standard error but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// What it is all about.
+#[derive(Debug, Args)]
+pub(crate) struct SubjectArguments {
+    /// The protocol: a file, inline JSON, `-`, or a shorthand such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
+    pub(crate) protocol: String,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
+    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
+    pub(crate) prior: String,
+}
+
+/// How good the numbers are to be.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Computation")]
+pub(crate) struct AccuracyArguments {
+    /// Wanted absolute error, in nats [default: 1e-4, and 0.01 for Monte Carlo at a finite number of users]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+    /// Method for what depends on the number of users
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) method: MethodArgument,
+    /// Time for each Monte Carlo number of many users; then its best estimate is given
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "120",
+        value_parser = time_limit,
+        allow_negative_numbers = true
+    )]
+    pub(crate) time_limit: Duration,
+}
+
+impl AccuracyArguments {
+    /// The settings of the computation.
+    pub(crate) fn settings(&self, computation: &ComputationArguments) -> Settings {
+        Settings { tolerance: self.tolerance, seed: computation.seed, choice: self.method.into() }
+    }
+}
+
+/// A number of users, also as `1e6` or `1_000_000`.
+pub(crate) fn number_of_users(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    let whole = |n: f64| n.fract() == 0.0 && (1.0..=9e15).contains(&n);
+    match (digits.parse::<u64>(), digits.parse::<f64>()) {
+        (Ok(n), _) if n > 0 => Ok(n),
+        (Err(_), Ok(n)) if whole(n) => Ok(n as u64),
+        _ => Err("a number of users is a whole number of 1 or more, such as 1000 or 1e6".into()),
+    }
+}
+
+/// A positive time in seconds; `inf` is no limit.
+fn time_limit(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
+        _ => Err("a time limit is a number of seconds above 0".into()),
+    }
 }
 
 /// How the computation runs.
@@ -121,5 +186,48 @@ mod tests {
     #[test]
     fn the_commands_are_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_of_users_are_whole_and_positive() {
+        assert_eq!(number_of_users("1e6"), Ok(1_000_000));
+        assert_eq!(number_of_users("10_000"), Ok(10_000));
+        for bad in ["0", "-1", "1.5", "nan", "1e99", "", "many"] {
+            assert!(number_of_users(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn time_limits_are_positive() {
+        assert_eq!(time_limit("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(time_limit("inf"), Ok(Duration::MAX));
+        for bad in ["0", "-1", "nan", "", "soon"] {
+            assert!(time_limit(bad).is_err(), "{bad}");
+        }
+    }
+}
+
+/// Which method to use for what depends on the number of users.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum MethodArgument {
+    /// Exact where that is affordable, Monte Carlo beyond
+    #[default]
+    Auto,
+    /// Exact or not at all
+    Exact,
+    /// Monte Carlo, also where an exact method would do
+    MonteCarlo,
+    /// The limit for many users; its error is unknown
+    Asymptote,
+}
+
+impl From<MethodArgument> for Choice {
+    fn from(method: MethodArgument) -> Self {
+        match method {
+            MethodArgument::Auto => Choice::Automatic,
+            MethodArgument::Exact => Choice::Exact,
+            MethodArgument::MonteCarlo => Choice::MonteCarlo,
+            MethodArgument::Asymptote => Choice::Asymptote,
+        }
     }
 }

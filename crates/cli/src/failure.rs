@@ -8,6 +8,8 @@ use anstyle::{AnsiColor, Style};
 use sottovoce_job::{Error, ErrorKind};
 use thiserror::Error as ThisError;
 
+use crate::watch::INTERRUPTED;
+
 /// Why a command did not finish.
 #[derive(Debug, ThisError)]
 pub(crate) enum Failure {
@@ -22,6 +24,12 @@ pub(crate) enum Failure {
         /// What the system said.
         error: io::Error,
     },
+    /// Ctrl-C: what is known was printed, and a file was not touched.
+    #[error("these are the best results so far{}", unwritten.as_ref().map_or(String::new(), |p| format!("; {} was not written", p.to_string_lossy())))]
+    Interrupted {
+        /// The file that complete results would have been written to.
+        unwritten: Option<PathBuf>,
+    },
 }
 
 /// The result of a command.
@@ -30,7 +38,11 @@ pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
 impl Failure {
     /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        say(AnsiColor::Red, "error", &self.to_string());
+        let (colour, what) = match self {
+            Failure::Interrupted { .. } => (AnsiColor::Yellow, "interrupted"),
+            _ => (AnsiColor::Red, "error"),
+        };
+        say(colour, what, &self.to_string());
         if let Some(hint) = self.hint() {
             say(AnsiColor::Cyan, "hint", &hint);
         }
@@ -40,14 +52,15 @@ impl Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Failure::Job(error) => error.hint(),
-            Failure::Write { .. } => None,
+            Failure::Write { .. } | Failure::Interrupted { .. } => None,
         }
     }
 
-    /// 2 for input that is wrong, too large or cannot be read; 1 for anything else.
+    /// 2 for input that is wrong, too large or cannot be read; 130 after Ctrl-C; 1 for anything else.
     fn exit_code(&self) -> u8 {
         match self {
             Failure::Job(error) if error.kind() != ErrorKind::NotConverged => 2,
+            Failure::Interrupted { .. } => INTERRUPTED,
             _ => 1,
         }
     }

@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod failure;
 mod output;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> failure::Result {
     match command {
         Command::Metrics(arguments) => command::metrics::run(&arguments),
+        Command::Split(arguments) => command::split::run(&arguments),
+        Command::Users(arguments) => command::users::run(&arguments),
         Command::Describe(arguments) => command::describe::run(&arguments),
         Command::Demo(arguments) => command::demo::run(&arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),

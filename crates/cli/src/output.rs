@@ -13,15 +13,20 @@ use crate::failure::{Failure, Result, say};
 impl OutputArguments {
     /// Writes the document where the user wants it.
     pub(crate) fn write(&self, document: &Document) -> Result {
-        let Some(path) = self.output.as_ref().filter(|path| !is_standard_output(path)) else {
+        let Some(path) = self.file() else {
             return print(document);
         };
         replace(path, document.to_string().as_bytes())
-            .map_err(|error| Failure::Write { path: Some(path.clone()), error })?;
+            .map_err(|error| Failure::Write { path: Some(path.to_owned()), error })?;
         if !self.quiet {
             say(AnsiColor::Green, "wrote", &path.to_string_lossy());
         }
         Ok(())
+    }
+
+    /// The file that the output goes to, if it is not standard output.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !is_standard_output(path))
     }
 }
 

@@ -209,9 +209,40 @@ fn bad_settings_are_refused() {
     refused(&metrics(&["--threads", "0"]), &["0 is not in 1..=1024"]);
     refused(&metrics(&["--seed", "x"]), &["--seed"]);
     refused(&metrics(&["--format", "xml"]), &["text, json, csv"]);
+    refused(&metrics(&["--time-limit", "0"]), &["a number of seconds above 0"]);
+    refused(&metrics(&["--time-limit", "-1"]), &["a number of seconds above 0"]);
+    refused(&metrics(&["--time-limit", "nan"]), &["a number of seconds above 0"]);
+    refused(&metrics(&["--method", "guess"]), &["auto, exact, monte-carlo, asymptote"]);
     refused(&["metrics"], &["--protocol"]);
     refused(&["metric"], &["metrics"]);
     refused(&["schema", "x"], &["protocol, prior"]);
+}
+
+#[test]
+fn bad_splits_are_refused() {
+    let split = |more: &[&'static str]| [&["split", "-p", "grr:a=3,eps=1"], more].concat();
+    refused(&split(&[]), &["--n <N>"]);
+    refused(&split(&["--n", "0"]), &["a whole number of 1 or more"]);
+    refused(&split(&["--n", "1,2"]), &["a whole number of 1 or more"]);
+    refused(&split(&["--n", "nan"]), &["a whole number of 1 or more"]);
+    refused(&split(&["--n", "10", "--tolerance", "0"]), &["tolerance = 0 is not above 0"]);
+    refused(&split(&["--n", "10", "--prior", "dirichlet:alpha=1/2"]), &["the prior is on 2 values"]);
+    refused(&["split", "-p", "grr:a=1,eps=1", "--n", "10"], &["a: a = 1 inputs"]);
+}
+
+#[test]
+fn bad_targets_are_refused() {
+    let users = |more: &[&'static str]| [&["users", "-p", "grr:a=3,eps=1"], more].concat();
+    refused(&users(&[]), &["--digits <D>"]);
+    refused(&users(&["--digits", "1", "--u-distr", "0.5"]), &["--digits", "cannot be used with"]);
+    refused(&users(&["--digits", "1", "--decimal-digits", "1"]), &["cannot be used with"]);
+    refused(&users(&["--digits", "-1"]), &["digits = -1 is not above 0 and finite"]);
+    refused(&users(&["--digits", "nan"]), &["digits = NaN is not above 0"]);
+    refused(&users(&["--decimal-digits", "inf"]), &["decimal-digits = inf is not above 0 and finite"]);
+    refused(&users(&["--u-distr", "0"]), &["u-distr = 0 is not above 0 and at most 1"]);
+    refused(&users(&["--u-distr", "1.5"]), &["u-distr = 1.5 is not above 0 and at most 1"]);
+    refused(&users(&["--u-distr", "half"]), &["--u-distr"]);
+    refused(&["users", "-p", "grr:a=1,eps=1", "--digits", "1"], &["a: a = 1 inputs"]);
 }
 
 /// Writes a file and asserts that it is refused with its name and the words.

@@ -38,6 +38,139 @@ fn metrics_as_csv() {
 }
 
 #[test]
+fn digits_are_also_told_in_decimal() {
+    insta::assert_snapshot!(output(&["metrics", "-p", "grr:a=3,eps=2", "--n", "100", "-m", "i_y_p,u_digit"]));
+}
+
+const SPLIT: [&str; 5] = ["split", "-p", "grr:a=3,eps=2", "--n", "20"];
+
+#[test]
+fn splits_as_text() {
+    insta::assert_snapshot!(output(&SPLIT));
+    insta::assert_snapshot!(output(&["split", "-p", "grr:a=3,eps=2", "--n", "1"]));
+    insta::assert_snapshot!(output(&["split", "-p", "oue:a=8,eps=1", "--n", "1000", "--method", "exact"]));
+}
+
+/// The last digits are rounding, and differ between machines.
+fn json(arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&output(&[arguments, &["--format", "json"]].concat())).unwrap()
+}
+
+#[test]
+fn splits_as_json() {
+    let split = json(&SPLIT);
+    let keys: Vec<&String> = split.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["protocol", "prior", "n", "users", "aggregator", "share", "evaluations"]);
+    assert_eq!(split["n"], 20);
+    for side in ["users", "aggregator"] {
+        let value = |part: &str| split[side][part]["value"].as_f64().unwrap();
+        let close = |l: f64, r: f64| assert!((l - r).abs() < 1e-11, "{side}: {l} {r}");
+        close(value("nonprivate") + value("group_private"), value("tally"));
+        close(value("group_private") + value("individual_private"), value("private"));
+        close(value("tally") + value("individual_private"), value("total"));
+        for part in ["nonprivate", "group_private", "individual_private", "tally", "private", "total"] {
+            assert!(split[side][part]["error"].as_f64().unwrap() < 1e-11);
+            assert!(split[side][part]["method"].is_string());
+        }
+    }
+    let absent = json(&["split", "-p", "oue:a=8,eps=1", "--n", "1000", "--method", "exact"]);
+    assert!(absent["aggregator"]["tally"]["value"].is_null());
+    assert!(absent["aggregator"]["tally"]["reason"].as_str().unwrap().contains("work budget"));
+}
+
+#[test]
+fn splits_as_csv() {
+    let csv = output(&[&SPLIT[..], &["--format", "csv"]].concat());
+    assert!(csv.starts_with("side,part,value,error,method,reason,warning\nusers,nonprivate,2.2958182756817"));
+    assert_eq!(csv.lines().count(), 1 + 3 * 6);
+}
+
+#[test]
+fn numbers_of_users_as_text() {
+    insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5"]));
+    insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=2", "--u-distr", "0.55"]));
+    insta::assert_snapshot!(output(&["users", "-p", "identity:a=3", "--decimal-digits", "2"]));
+    insta::assert_snapshot!(output(&["users", "-p", "deterministic:map=0/0/1", "--u-distr", "0.9"]));
+    insta::assert_snapshot!(output(&["users", "-p", "deterministic:map=0/0/1", "--digits", "1"]));
+    insta::assert_snapshot!(output(&["users", "-p", "grr:a=2,eps=1", "--digits", "40"]));
+}
+
+#[test]
+fn numbers_of_users_as_json_and_csv() {
+    let found = json(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5"]);
+    let value = |i: usize| found["needed"]["evaluations"][i]["value"].as_f64().unwrap();
+    assert_eq!((&found["needed"]["n"], &found["needed"]["low"]), (&37.into(), &37.into()));
+    assert_eq!(found["needed"]["evaluations"][1]["n"], 36);
+    assert!(value(0) >= 1.5 && value(1) < 1.5);
+    assert_eq!(found["truth"]["n"], 12);
+    assert!(found["f_mu"]["value"].as_f64().unwrap() > 0.0);
+    let none = json(&["users", "-p", "deterministic:map=0/0/1", "--u-distr", "0.9"]);
+    assert!(none["needed"]["n"].is_null());
+    assert!(none["needed"]["reason"].as_str().unwrap().starts_with("cannot be reached, because"));
+    let csv = output(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5", "--format", "csv"]);
+    assert!(csv.contains("\nprotocol,u_digit,1.5,37,37,37,,0.324"), "{csv}");
+    assert!(csv.contains("\ntruth,u_digit,1.5,12,12,12,,,"), "{csv}");
+}
+
+#[test]
+fn a_time_limit_ends_with_a_warning() {
+    let found = json(&[
+        "metrics",
+        "-p",
+        "grr:a=16,eps=2",
+        "--n",
+        "200",
+        "-m",
+        "i_y_p,u_digit",
+        "--tolerance",
+        "1e-7",
+        "--time-limit",
+        "0.5",
+    ]);
+    for evaluation in found["evaluations"].as_array().unwrap() {
+        assert_eq!(evaluation["method"], "monte_carlo");
+        let warning = evaluation["warning"].as_str().unwrap();
+        assert!(warning.starts_with("I(Y;P) stopped at standard error 0.0"), "{warning}");
+        assert!(warning.ends_with(", wanted 1e-7"), "{warning}");
+    }
+}
+
+/// Ctrl-C prints what is known, leaves files alone, and says so to programs.
+#[cfg(unix)]
+#[test]
+fn an_interruption_gives_the_best_results_so_far() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.txt");
+    std::fs::write(&path, "old").unwrap();
+    let arguments =
+        "metrics -p oue:a=16,eps=2 --n 100000 --metric ldp,i_y_p,u_distr,i_y_t --tolerance 1e-6 -o";
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("sottovoce"))
+        .args(arguments.split(' '))
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Long enough to begin, far too short to end.
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", id.as_str()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
+    for words in ["ldp ", "± 0.", "monte carlo", "stopped at standard error", "wanted 1e-6", "stopped before"]
+    {
+        assert!(stdout.contains(words), "{words} is missing: {stdout}");
+    }
+    assert!(stderr.starts_with("interrupted: ") && stderr.contains("was not written"), "{stderr}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_metric_without_its_users_has_a_reason() {
     let arguments = ["metrics", "-p", "grr:a=4,eps=1", "-m", "u_distr,ldp"];
     insta::assert_snapshot!(output(&arguments));
@@ -69,6 +202,8 @@ fn json_is_json_for_every_command() {
     for arguments in [
         &["metrics", "-p", "grr:a=3,eps=1", "--n", "10,1e3", "--format", "json"][..],
         &["describe", "-p", "identity:a=3", "--format", "json"],
+        &["split", "-p", "identity:a=3", "--n", "5", "--format", "json"],
+        &["users", "-p", "identity:a=3", "--digits", "2", "--format", "json"],
         &["demo", "--format", "json"],
         &["schema", "protocol"],
         &["schema", "prior"],
@@ -105,6 +240,10 @@ fn every_line_of_text_fits_eighty_columns() {
     for arguments in [
         &["metrics", "-p", "grr:a=16,eps=1", "--n", "1000"][..],
         &["describe", "-p", "ue:a=4,kappa=0.7,lambda=0.2"],
+        &SPLIT,
+        &["split", "-p", "grr:a=4,eps=1", "--n", "1e7", "--method", "exact"],
+        &["split", "-p", "grr:a=4,eps=1", "--n", "30", "--method", "monte-carlo", "--tolerance", "0.1"],
+        &["users", "-p", "grr:a=3,eps=2", "--u-distr", "0.55"],
         &["demo"],
     ] {
         for line in output(arguments).lines() {
@@ -200,6 +339,8 @@ fn help_teaches_by_example() {
     for command in [
         &["--help"][..],
         &["metrics", "--help"],
+        &["split", "--help"],
+        &["users", "--help"],
         &["describe", "--help"],
         &["demo", "--help"],
         &["schema", "-h"],

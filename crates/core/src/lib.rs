@@ -5,6 +5,7 @@ pub mod error;
 pub mod evaluation;
 pub mod expectation;
 pub mod fisher;
+pub mod information;
 pub mod leakage;
 pub mod metric;
 pub mod optimal_parameter;

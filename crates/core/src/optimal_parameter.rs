@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_worse_by_cubature() {
-        let settings = Settings { tolerance: 1e-8, seed: 0 };
+        let settings = Settings { tolerance: Some(1e-8), ..Settings::default() };
         for (inputs, epsilon) in [(2, 1.0), (3, 0.5), (3, 2.0), (4, 1.0)] {
             let utility = |g| {
                 let protocol = Protocol::lh(inputs, g, epsilon).unwrap();

@@ -6,6 +6,7 @@
 mod strategies;
 
 use proptest::prelude::*;
+use sottovoce::information::Choice;
 use sottovoce::metric::{
     Absence, Settings, asymptotic_utility, average_privacy, effective_participation, participation_bound,
     private_leakage, truth_utility, user_entropy, utility_bound, worst_case_privacy,
@@ -13,7 +14,7 @@ use sottovoce::metric::{
 use sottovoce::{Evaluation, Method, Prior, Protocol};
 use strategies::{dirichlet, matrix_with, protocol, simple};
 
-const SETTINGS: Settings = Settings { tolerance: 1e-3, seed: 1 };
+const SETTINGS: Settings = Settings { tolerance: Some(1e-3), seed: 1, choice: Choice::Automatic };
 
 /// What a law may be missed by.
 fn slack(numbers: &[Evaluation]) -> f64 {

@@ -24,7 +24,10 @@ pub mod metrics;
 pub mod render;
 pub mod source;
 pub mod spec;
+pub mod split;
+mod subject;
 mod suggestion;
+pub mod users;
 
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
@@ -32,6 +35,9 @@ pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
 pub use render::Format;
-pub use sottovoce::metric::Settings;
+pub use sottovoce::information::Choice;
+pub use sottovoce::metric::{Settings, Step, Watcher};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
+pub use split::{Split, SplitSpec};
+pub use users::{Target, UsersReport, UsersSpec};

@@ -1,11 +1,13 @@
 //! The job `metrics`: any metrics of a protocol under a prior.
 
-use sottovoce::metric::{Answer, Settings};
-use sottovoce::{Analysis, Metric, Prior};
+use sottovoce::Metric;
+use sottovoce::information::Choice;
+use sottovoce::metric::{Answer, Settings, Watcher};
 
 use crate::error::{Error, Result};
 use crate::source::Written;
-use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
+use crate::spec::{PriorSpec, ProtocolSpec, shown};
+use crate::subject::{Subject, check_users};
 use crate::suggestion::closest;
 
 /// Which metrics are wanted, as written.
@@ -19,8 +21,10 @@ pub struct MetricsSpec {
     pub users: Vec<u64>,
     /// Names of metrics. None means all that do not need `n`, and those that do if there is a number of users.
     pub metrics: Vec<String>,
-    /// Wanted absolute error, in nats.
-    pub tolerance: f64,
+    /// Wanted absolute error, in nats; none is the default of each metric.
+    pub tolerance: Option<f64>,
+    /// Which method to use for what depends on the number of users.
+    pub choice: Choice,
     /// Seed of all random draws.
     pub seed: u64,
 }
@@ -28,11 +32,8 @@ pub struct MetricsSpec {
 /// A valid request for metrics.
 #[derive(Clone, Debug)]
 pub struct MetricsJob {
-    protocol: NamedProtocol,
-    prior_spec: PriorSpec,
-    prior: Prior,
+    subject: Subject,
     requests: Vec<(Metric, Option<u64>)>,
-    settings: Settings,
 }
 
 /// What the job found.
@@ -60,9 +61,17 @@ pub struct MetricEvaluation {
 impl MetricsSpec {
     /// All metrics of a protocol under the Jeffreys prior that need no number of users.
     pub fn of(protocol: impl Into<Written<ProtocolSpec>>) -> Self {
-        let Settings { tolerance, seed } = Settings::default();
+        let Settings { tolerance, seed, choice } = Settings::default();
         let prior = PriorSpec::default().into();
-        MetricsSpec { protocol: protocol.into(), prior, users: vec![], metrics: vec![], tolerance, seed }
+        MetricsSpec {
+            protocol: protocol.into(),
+            prior,
+            users: vec![],
+            metrics: vec![],
+            tolerance,
+            choice,
+            seed,
+        }
     }
 
     /// The job, if all of it is valid.
@@ -70,22 +79,10 @@ impl MetricsSpec {
     /// # Errors
     /// The protocol, the prior or a setting is out of range, or a metric does not exist.
     pub fn check(&self) -> Result<MetricsJob> {
-        let protocol = self.protocol.check(&self.prior.spec)?;
-        let prior = self.prior.check(protocol.protocol.inputs())?;
-        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            let value = self.tolerance.to_string();
-            return Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" });
-        }
-        if self.users.contains(&0) {
-            return Err(Error::Setting {
-                name: "n",
-                value: "0".into(),
-                allowed: "a number of users above 0",
-            });
-        }
-        let settings = Settings { tolerance: self.tolerance, seed: self.seed };
-        let prior_spec = self.prior.spec.clone();
-        Ok(MetricsJob { protocol, prior_spec, prior, requests: self.requests()?, settings })
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.choice };
+        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
+        check_users(&self.users)?;
+        Ok(MetricsJob { subject, requests: self.requests()? })
     }
 
     /// Each metric once, or once for each number of users if it needs one.
@@ -123,16 +120,24 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
 impl MetricsJob {
     /// Evaluates all metrics.
     pub fn run(&self) -> MetricsReport {
-        // Unwrap safety: `check` made the prior for the inputs of the protocol.
-        let analysis = Analysis::with_settings(&self.protocol.protocol, &self.prior, self.settings).unwrap();
+        self.evaluate(None)
+    }
+
+    /// Evaluates all metrics while `watcher` hears of it. Once it stops, what is known is told and the rest is absent.
+    pub fn run_watched(&self, watcher: Watcher<'_>) -> MetricsReport {
+        self.evaluate(Some(watcher))
+    }
+
+    fn evaluate(&self, watcher: Option<Watcher<'_>>) -> MetricsReport {
+        let analysis = self.subject.analysis(watcher);
         let evaluate = |&(metric, users): &(Metric, Option<u64>)| MetricEvaluation {
             metric,
             users,
             answer: analysis.answer(metric, users),
         };
         MetricsReport {
-            protocol: self.protocol.spec.clone(),
-            prior: self.prior_spec.clone(),
+            protocol: self.subject.protocol.spec.clone(),
+            prior: self.subject.prior_spec.clone(),
             evaluations: self.requests.iter().map(evaluate).collect(),
         }
     }
@@ -184,7 +189,7 @@ mod tests {
             Err(Error::UnknownMetric { suggestion: Some("u_distr"), .. })
         ));
         assert!(matches!(spec(&[], &[0]).check(), Err(Error::Setting { name: "n", .. })));
-        let endless = MetricsSpec { tolerance: f64::NAN, ..spec(&[], &[]) };
+        let endless = MetricsSpec { tolerance: Some(f64::NAN), ..spec(&[], &[]) };
         assert!(matches!(endless.check(), Err(Error::Setting { name: "tolerance", .. })));
     }
 }

@@ -2,10 +2,13 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{MetricsSpec, Result as JobResult, Settings, read_prior, read_protocol};
+use sottovoce_job::{MetricsSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{ComputationArguments, OutputArguments};
+use crate::arguments::{
+    AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments, number_of_users,
+};
 use crate::failure::Result;
+use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +20,9 @@ Examples:
 
   sottovoce metrics -p protocol.toml --n 1000,1e6 --format json -o metrics.json
       Also the metrics for 1000 and for a million users, for a program to read.
+
+  sottovoce metrics -p oue:a=16,eps=2 --n 1e4 -m u_digit --tolerance 0.1 --time-limit 30
+      Monte Carlo, until the standard error is 0.1 nats or half a minute is over.
 
   sottovoce metrics -p '{\"kind\":\"mixture\",\"weights\":[0.5,0.5],\"parts\":[
       {\"kind\":\"grr\",\"a\":4,\"epsilon\":1},{\"kind\":\"identity\",\"a\":4}]}' --format csv
@@ -32,21 +38,16 @@ Priors: jeffreys, symmetric:alpha=0.5, dirichlet:alpha=0.3/1.2/2.5, a file, or i
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MetricsArguments {
-    /// The protocol: a file, inline JSON, `-`, or a shorthand such as grr:a=16,eps=1
-    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
-    protocol: String,
-    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
-    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
-    prior: String,
+    #[command(flatten)]
+    subject: SubjectArguments,
     /// Numbers of users, for the metrics that depend on it
-    #[arg(long = "n", value_name = "N,…", value_delimiter = ',', value_parser = users)]
+    #[arg(long = "n", value_name = "N,…", value_delimiter = ',', value_parser = number_of_users)]
     users: Vec<u64>,
     /// Names of metrics [default: all]
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Wanted absolute error, in nats
-    #[arg(long, value_name = "T", default_value_t = Settings::default().tolerance, allow_negative_numbers = true)]
-    tolerance: f64,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
     #[command(flatten)]
     computation: ComputationArguments,
     #[command(flatten)]
@@ -56,43 +57,26 @@ pub(crate) struct MetricsArguments {
 pub(crate) fn run(arguments: &MetricsArguments) -> Result {
     arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    arguments.output.write(&job.run().render(arguments.output.format.into()))
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let report = job.run_watched(&|step| watch.hear(step));
+    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
 }
 
 fn spec(arguments: &MetricsArguments) -> JobResult<MetricsSpec> {
     Ok(MetricsSpec {
-        protocol: read_protocol(&arguments.protocol)?,
-        prior: read_prior(&arguments.prior)?,
+        protocol: read_protocol(&arguments.subject.protocol)?,
+        prior: read_prior(&arguments.subject.prior)?,
         users: arguments.users.clone(),
         metrics: arguments.metrics.clone(),
-        tolerance: arguments.tolerance,
+        tolerance: arguments.accuracy.tolerance,
+        choice: arguments.accuracy.method.into(),
         seed: arguments.computation.seed,
     })
-}
-
-/// A number of users, also as `1e6` or `1_000_000`.
-fn users(text: &str) -> std::result::Result<u64, String> {
-    let digits = text.replace('_', "");
-    let whole = |n: f64| n.fract() == 0.0 && (1.0..=9e15).contains(&n);
-    match (digits.parse::<u64>(), digits.parse::<f64>()) {
-        (Ok(n), _) if n > 0 => Ok(n),
-        (Err(_), Ok(n)) if whole(n) => Ok(n as u64),
-        _ => Err("a number of users is a whole number of 1 or more, such as 1000 or 1e6".into()),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_users_are_whole_and_positive() {
-        assert_eq!(users("1e6"), Ok(1_000_000));
-        assert_eq!(users("10_000"), Ok(10_000));
-        for bad in ["0", "-1", "1.5", "nan", "1e99", "", "many"] {
-            assert!(users(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn the_help_names_every_metric() {

@@ -5,3 +5,5 @@ pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod metrics;
 pub(crate) mod schema;
+pub(crate) mod split;
+pub(crate) mod users;

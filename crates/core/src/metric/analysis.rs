@@ -1,10 +1,14 @@
 //! A protocol under a prior, and any metric of the two by name.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
+use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
+use super::watch::Watcher;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, faithful_growth_constant,
     growth_constant, local_privacy_level, participation_bound, prior_entropy, private_leakage,
@@ -12,26 +16,30 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
+use crate::information::{Choice, UsersSide};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 
 /// What the caller may choose about a computation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Wanted absolute error (standard error for Monte Carlo), in nats.
-    pub tolerance: f64,
+    /// Wanted absolute error (standard error for Monte Carlo), in nats. `None` is `1e-4` for what does not depend on the number of
+    /// users, and `0.01` for Monte Carlo at a finite number of them.
+    pub tolerance: Option<f64>,
     /// Seed of all random draws. The same seed gives the same answer on any number of threads.
     pub seed: u64,
+    /// Which method to use for what depends on the number of users.
+    pub choice: Choice,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings { tolerance: 1e-4, seed: 0 }
+impl Settings {
+    /// Wanted error of what does not depend on the number of users.
+    pub(super) fn mean_tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(1e-4)
     }
 }
 
 /// A protocol under a prior. Numbers that several metrics need are computed once.
-#[derive(Debug)]
 pub struct Analysis<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
@@ -41,6 +49,17 @@ pub struct Analysis<'a> {
     truth: OnceCell<Result<Evaluation, Absence>>,
     utility: OnceCell<Result<Evaluation, Absence>>,
     prior_entropy: OnceCell<Result<Evaluation, Absence>>,
+    finite: RefCell<BTreeMap<u64, Rc<FiniteUsers>>>,
+    watcher: Option<Watcher<'a>>,
+}
+
+impl std::fmt::Debug for Analysis<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analysis")
+            .field("protocol", self.protocol)
+            .field("prior", self.prior)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Analysis<'a> {
@@ -69,11 +88,42 @@ impl<'a> Analysis<'a> {
             truth: OnceCell::new(),
             utility: OnceCell::new(),
             prior_entropy: OnceCell::new(),
+            finite: RefCell::default(),
+            watcher: None,
         })
     }
 
+    /// Lets `watcher` hear of long computations, and end them with their best estimate so far.
+    pub fn watched_by(mut self, watcher: Watcher<'a>) -> Self {
+        self.watcher = Some(watcher);
+        self
+    }
+
     /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
+    ///
+    /// A warning tells of Monte Carlo that ended, by a watcher or by the largest number of draws, before the wanted error.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
+        let answer = self.value(metric, users);
+        let said = || self.shortfall(metric, users, answer.number()?);
+        Answer { warning: answer.warning.clone().or_else(said), ..answer }
+    }
+
+    /// All that `n` users know.
+    ///
+    /// # Errors
+    /// The prior has no method for it, or the computation was stopped.
+    pub fn users_side(&self, n: u64) -> Result<UsersSide, Absence> {
+        self.known(n).users(&self.question(n))
+    }
+
+    fn shortfall(&self, metric: Metric, users: Option<u64>, found: Evaluation) -> Option<String> {
+        match users.filter(|_| metric.needs_users()) {
+            Some(n) => self.known(n).shortfall(metric, &self.question(n)),
+            None => shortfall(found, self.settings.mean_tolerance()),
+        }
+    }
+
+    fn value(&self, metric: Metric, users: Option<u64>) -> Answer {
         match metric {
             Metric::LocalPrivacyLevel => local_privacy_level(self.protocol).map_err(Absence::from).into(),
             Metric::WorstCasePrivacy => worst_case_privacy(self.protocol).map_err(Absence::from).into(),
@@ -93,9 +143,35 @@ impl<'a> Analysis<'a> {
             }
             Metric::TallyUtilityLimit => self.continuous(|_| Ok(tally_utility_limit(self.protocol)?)),
             Metric::GrowthConstant => self.growth_constant().into(),
-            _ if users.is_none() => Err(Absence::NeedsUsers).into(),
-            _ => Err(Absence::NoMethod { what: "metrics that depend on the number of users" }).into(),
+            finite => match users {
+                Some(n) => self.finite(finite, n).into(),
+                None => Err(Absence::NeedsUsers).into(),
+            },
         }
+    }
+
+    fn finite(&self, metric: Metric, n: u64) -> Result<Evaluation, Absence> {
+        self.known(n).answer(metric, &self.question(n))
+    }
+
+    /// What is known so far about `n` users.
+    fn known(&self, n: u64) -> Rc<FiniteUsers> {
+        self.finite.borrow_mut().entry(n).or_default().clone()
+    }
+
+    fn question(&self, n: u64) -> Question<'_> {
+        Question {
+            protocol: self.protocol,
+            prior: self.prior,
+            n,
+            settings: &self.settings,
+            watcher: self.watcher,
+            leakage: self.leakage().map(|leakage| leakage.evaluation),
+        }
+    }
+
+    fn leakage(&self) -> Result<Leakage, Absence> {
+        self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone()
     }
 
     fn user_entropy(&self) -> Evaluation {
@@ -129,8 +205,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn average_privacy(&self) -> Answer {
-        let leakage =
-            self.leakage.get_or_init(|| private_leakage(self.protocol, self.prior, &self.settings)).clone();
+        let leakage = self.leakage();
         let warning = matches!(leakage, Ok(Leakage { bracketed: true, .. })).then(|| {
             "the product has too many outputs to visit: this is the middle of the bracket between the least private factor \
              and the sum of all leakages, and the error is half its width"

@@ -51,6 +51,9 @@ pub enum Absence {
         /// Which case.
         what: &'static str,
     },
+    /// The computation was stopped before this number was begun.
+    #[error("stopped before it was computed")]
+    Stopped,
     /// The protocol is too large for the only method there is, or the method failed.
     #[error(transparent)]
     Failed(#[from] Error),

@@ -171,7 +171,7 @@ fn utility_of(
     let mean = match prior {
         Prior::Points(_) => return Err(Absence::NotContinuous),
         Prior::Own(_) => {
-            let settings = Settings { tolerance: settings.tolerance / share, ..*settings };
+            let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))?
         }
         Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
@@ -219,7 +219,7 @@ fn of_fisher(
     prior: &Prior,
     settings: &Settings,
 ) -> Result<Evaluation, Absence> {
-    let effort = Effort { tolerance: settings.tolerance, seed: settings.seed, ..Effort::default() };
+    let effort = Effort { tolerance: settings.mean_tolerance(), seed: settings.seed, ..Effort::default() };
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
     let utility =
         utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;

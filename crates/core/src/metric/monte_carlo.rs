@@ -44,7 +44,7 @@ pub(super) fn mean_over_draws(
         let draws = (done * BATCH) as f64;
         let mean = sum / draws;
         let error = ((squares / draws - mean * mean).max(0.0) / (draws - 1.0)).sqrt();
-        if error <= settings.tolerance || done >= MOST_BATCHES {
+        if error <= settings.mean_tolerance() || done >= MOST_BATCHES {
             return Ok(Evaluation::new(mean, error, Method::MonteCarlo));
         }
         wave = done;

@@ -1,10 +1,13 @@
 //! CSV, for spreadsheets: quoted as RFC 4180 asks, numbers in full.
 
-use sottovoce::metric::Value;
+use sottovoce::Evaluation;
+use sottovoce::metric::{Answer, Value};
 
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::split::{PARTS, Split};
+use crate::users::{Count, UsersReport};
 
 /// The report of the job `metrics`: one line for each evaluation.
 pub fn metrics(report: &MetricsReport) -> String {
@@ -33,6 +36,56 @@ pub fn description(report: &Description) -> String {
     table(["property", "output", "input", "value"].map(String::from), rows.into_iter())
 }
 
+/// The report of the job `split`: one line for each side and part.
+pub fn split(report: &Split) -> String {
+    let header = ["side", "part", "value", "error", "method", "reason", "warning"].map(String::from);
+    let share = |e: Evaluation| Answer::of(Value::Number(e));
+    let shares = report.shares().map(|e| e.map(share));
+    let sides = [
+        ("users", report.users.entries().map(Some)),
+        ("aggregator", report.aggregator.entries().map(Some)),
+        ("share", shares.each_ref().map(Option::as_ref)),
+    ];
+    let rows = sides.iter().flat_map(|(side, entries)| {
+        PARTS.iter().zip(entries).map(move |(part, entry)| {
+            let cells = entry.map(answer).unwrap_or_default();
+            let [value, error, method, reason, warning] = cells;
+            [(*side).into(), (*part).into(), value, error, method, reason, warning]
+        })
+    });
+    table(header, rows)
+}
+
+/// The report of the job `users`: one line for the protocol, one for the truth.
+pub fn users(report: &UsersReport) -> String {
+    let header = ["who", "metric", "target", "n", "low", "high", "reason", "ratio", "f_mu"].map(String::from);
+    let row = |who: &str, count: &Count, ratio: String, factor: String| {
+        let metric = count.evaluations.first().map_or(report.target.metric(), |e| e.metric);
+        let target =
+            if metric == report.target.metric() { number(report.target.value()) } else { String::new() };
+        let found = count.found.as_ref().ok();
+        let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
+        let reason = count.found.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        [
+            who.into(),
+            metric.name().into(),
+            target,
+            text(found.map(|f| f.n)),
+            text(found.map(|f| f.low)),
+            text(found.map(|f| f.high)),
+            reason,
+            ratio,
+            factor,
+        ]
+    };
+    let ratio = report.ratio.map(|r| number(r.value)).unwrap_or_default();
+    let rows = [
+        row("protocol", &report.needed, ratio, value(&report.participation)),
+        row("truth", &report.truth, String::new(), String::new()),
+    ];
+    table(header, rows.into_iter())
+}
+
 /// The report of the job `demo`: one line for each label.
 pub fn demo(report: &DemoReport) -> String {
     let row = |f: &crate::demo::Frequency| {
@@ -43,27 +96,28 @@ pub fn demo(report: &DemoReport) -> String {
 }
 
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
-    let answer = &evaluation.answer;
+    let users = evaluation.users.map(|n| n.to_string()).unwrap_or_default();
+    let [value, error, method, reason, warning] = answer(&evaluation.answer);
+    [evaluation.metric.name().into(), users, value, error, method, reason, warning]
+}
+
+/// Value, error, method, reason and warning.
+fn answer(answer: &Answer) -> [String; 5] {
     let (error, method) = match &answer.value {
         Ok(Value::Number(e)) => (number(e.error), e.method.name()),
         Ok(Value::Count(_, method) | Value::Truth(_, method)) => ("0".into(), method.name()),
         Err(_) => (String::new(), ""),
     };
     let reason = answer.value.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    let users = evaluation.users.map(|n| n.to_string()).unwrap_or_default();
-    [
-        evaluation.metric.name().into(),
-        users,
-        value(evaluation),
-        error,
-        method.into(),
-        reason,
-        answer.warning.clone().unwrap_or_default(),
-    ]
+    [value_of(answer), error, method.into(), reason, answer.warning.clone().unwrap_or_default()]
 }
 
 fn value(evaluation: &MetricEvaluation) -> String {
-    match &evaluation.answer.value {
+    value_of(&evaluation.answer)
+}
+
+fn value_of(answer: &Answer) -> String {
+    match &answer.value {
         Ok(Value::Number(e)) => number(e.value),
         Ok(Value::Count(count, _)) => count.to_string(),
         Ok(Value::Truth(truth, _)) => truth.to_string(),

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use sottovoce::metric::Value;
+use sottovoce::metric::{Answer, Value};
 
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::split::{PARTS, Side, Split};
+use crate::users::{Count, UsersReport};
 
 /// The report of the job `metrics`.
 pub fn metrics(report: &MetricsReport) -> String {
@@ -36,6 +38,53 @@ pub fn description(report: &Description) -> String {
     ])
 }
 
+/// The report of the job `split`.
+pub fn split(report: &Split) -> String {
+    let share = |e: Option<sottovoce::Evaluation>| match e {
+        Some(e) => json!({"value": number(e.value), "error": number(e.error), "method": e.method.name()}),
+        None => json!({"value": null}),
+    };
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("n", compact(&report.n)),
+        ("users", side(&report.users)),
+        ("aggregator", side(&report.aggregator)),
+        ("share", entries(PARTS.into_iter().zip(report.shares().map(share)))),
+        ("evaluations", lines(report.utilities.iter().map(|e| compact(&evaluation(e))))),
+    ])
+}
+
+fn side(side: &Side) -> String {
+    entries(PARTS.into_iter().zip(side.entries().map(|entry| answer(json!({}), entry))))
+}
+
+/// The report of the job `users`.
+pub fn users(report: &UsersReport) -> String {
+    let (target, metric) = (report.target.value(), report.target.metric());
+    let ratio = report.ratio.map(|r| json!({"value": r.value, "low": r.low, "high": r.high}));
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("target", compact(&json!({"metric": metric.name(), "value": target}))),
+        ("needed", count(&report.needed)),
+        ("truth", count(&report.truth)),
+        ("ratio", compact(&ratio)),
+        ("f_mu", compact(&evaluation(&report.participation))),
+    ])
+}
+
+/// A number of users, or the reason why there is none, with the metric there and at one user fewer.
+fn count(count: &Count) -> String {
+    let mut json = json!({"n": null, "low": null, "high": null});
+    match &count.found {
+        Ok(found) => json = json!({"n": found.n, "low": found.low, "high": found.high}),
+        Err(obstacle) => json["reason"] = json!(obstacle.to_string()),
+    }
+    json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
+    compact(&json)
+}
+
 /// The report of the job `demo`.
 pub fn demo(report: &DemoReport) -> String {
     let protocol = |m: &MetricsReport| {
@@ -60,7 +109,14 @@ pub fn demo(report: &DemoReport) -> String {
 /// One metric with its value, or the reason why it has none.
 fn evaluation(evaluation: &MetricEvaluation) -> Json {
     let MetricEvaluation { metric, users, answer } = evaluation;
-    let mut json = json!({"metric": metric.name(), "n": users, "value": null, "error": null, "method": null});
+    self::answer(json!({"metric": metric.name(), "n": users}), answer)
+}
+
+/// Adds a value, or the reason why there is none, to an object.
+fn answer(mut json: Json, answer: &Answer) -> Json {
+    for key in ["value", "error", "method"] {
+        json[key] = Json::Null;
+    }
     match &answer.value {
         Ok(value) => {
             let (value, error, method) = match value {
@@ -104,6 +160,13 @@ fn compact(value: &impl Serialize) -> String {
 fn object(entries: &[(&str, String)]) -> String {
     let entries: Vec<String> = entries.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
     format!("{{{}}}\n", entries.join(",\n "))
+}
+
+/// An object within an object, with one line for each key.
+fn entries<'a>(entries: impl Iterator<Item = (&'a str, Json)>) -> String {
+    let entries: Vec<String> =
+        entries.map(|(key, value)| format!("\"{key}\": {}", compact(&value))).collect();
+    format!("{{\n  {}}}", entries.join(",\n  "))
 }
 
 /// A list with one line for each entry.

@@ -11,6 +11,8 @@ pub use document::{Document, Emphasis};
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::metrics::MetricsReport;
+use crate::split::Split;
+use crate::users::UsersReport;
 
 /// The formats of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,4 +65,10 @@ macro_rules! render {
     )+};
 }
 
-render!(MetricsReport => metrics, Description => description, DemoReport => demo);
+render!(
+    MetricsReport => metrics,
+    Description => description,
+    Split => split,
+    UsersReport => users,
+    DemoReport => demo,
+);

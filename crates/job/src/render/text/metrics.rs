@@ -1,22 +1,16 @@
 //! The text of the job `metrics`.
 
-use sottovoce::metric::Value;
+use sottovoce::Metric;
 
-use super::{WIDTH, value_text};
-use crate::describe::summary;
+use super::{INDENT, WIDTH, heading, method, value_text};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::render::document::{Document, Emphasis};
-use crate::render::number::short;
-use crate::spec::PriorSpec;
-
-/// Where explanations start.
-const INDENT: usize = 4;
+use crate::render::number::rounded;
 
 /// The report of the job `metrics`: two lines for each metric, its value and what it means.
 pub fn metrics(report: &MetricsReport) -> Document {
     let mut document = Document::default();
-    document.line(Emphasis::Strong, format!("Protocol  {}", summary(&report.protocol)));
-    document.line(Emphasis::Strong, format!("Prior     {}", prior(&report.prior)));
+    heading(&mut document, &report.protocol, &report.prior);
     for group in report.evaluations.chunk_by(|l, r| l.users == r.users) {
         document.line(Emphasis::Plain, "");
         if let Some(n) = group[0].users {
@@ -44,9 +38,9 @@ fn metric_lines(document: &mut Document, alike: &[MetricEvaluation]) {
             },
         );
     }
-    let MetricEvaluation { metric, answer, .. } = &alike[0];
+    let answer = &alike[0].answer;
     match &answer.value {
-        Ok(_) => document.paragraph(Emphasis::Faint, INDENT, WIDTH, metric.meaning()),
+        Ok(_) => document.paragraph(Emphasis::Faint, INDENT, WIDTH, &meaning(&alike[0])),
         Err(absence) => document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string()),
     };
     if let Some(warning) = &answer.warning {
@@ -54,27 +48,13 @@ fn metric_lines(document: &mut Document, alike: &[MetricEvaluation]) {
     }
 }
 
-fn method(value: &Value) -> String {
-    let method = match value {
-        Value::Number(e) => e.method,
-        Value::Count(_, method) | Value::Truth(_, method) => *method,
-    };
-    method.name().replace('_', " ")
-}
-
-fn prior(prior: &PriorSpec) -> String {
-    match prior {
-        PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
-        PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),
-        PriorSpec::Dirichlet { alpha } => format!("Dirichlet, alpha = {}", list(alpha)),
-        PriorSpec::DirichletMixture { parts, .. } => format!("mixture of {} Dirichlets", parts.len()),
-        PriorSpec::Points { points, .. } => format!("{} possible distributions", points.len()),
+/// What the metric means; for digits also as decimal ones.
+fn meaning(evaluation: &MetricEvaluation) -> String {
+    let meaning = evaluation.metric.meaning();
+    match evaluation.answer.number().filter(|_| evaluation.metric == Metric::DigitUtility) {
+        Some(digits) => {
+            format!("{meaning} ({} decimal digits)", rounded(digits.value / std::f64::consts::LN_10, 3))
+        }
+        None => meaning.into(),
     }
-}
-
-/// The first few numbers of a list.
-fn list(values: &[f64]) -> String {
-    const SHOWN: usize = 6;
-    let start: Vec<String> = values.iter().take(SHOWN).map(|v| short(*v)).collect();
-    start.join(", ") + if values.len() > SHOWN { ", …" } else { "" }
 }

@@ -3,17 +3,58 @@
 mod demo;
 mod description;
 mod metrics;
+mod split;
+mod users;
 
 pub use demo::demo;
 pub use description::description;
 pub use metrics::metrics;
+pub use split::split;
+pub use users::users;
 
 use sottovoce::metric::Value;
 
-use super::number::with_error;
+use super::document::{Document, Emphasis};
+use super::number::{short, with_error};
+use crate::describe::summary;
+use crate::spec::{PriorSpec, ProtocolSpec};
 
 /// Most columns of a line.
 const WIDTH: usize = 80;
+
+/// Where explanations start.
+const INDENT: usize = 4;
+
+/// Says which protocol and prior it is all about.
+fn heading(document: &mut Document, protocol: &ProtocolSpec, prior: &PriorSpec) {
+    document.line(Emphasis::Strong, format!("Protocol  {}", summary(protocol)));
+    document.line(Emphasis::Strong, format!("Prior     {}", prior_text(prior)));
+}
+
+fn prior_text(prior: &PriorSpec) -> String {
+    match prior {
+        PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
+        PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),
+        PriorSpec::Dirichlet { alpha } => format!("Dirichlet, alpha = {}", list(alpha)),
+        PriorSpec::DirichletMixture { parts, .. } => format!("mixture of {} Dirichlets", parts.len()),
+        PriorSpec::Points { points, .. } => format!("{} possible distributions", points.len()),
+    }
+}
+
+/// The first few numbers of a list.
+fn list(values: &[f64]) -> String {
+    const SHOWN: usize = 6;
+    let start: Vec<String> = values.iter().take(SHOWN).map(|v| short(*v)).collect();
+    start.join(", ") + if values.len() > SHOWN { ", …" } else { "" }
+}
+
+fn method(value: &Value) -> String {
+    let method = match value {
+        Value::Number(e) => e.method,
+        Value::Count(_, method) | Value::Truth(_, method) => *method,
+    };
+    method.name().replace('_', " ")
+}
 
 fn value_text(value: &Value) -> String {
     match value {

@@ -1,0 +1,56 @@
+//! `sottovoce split`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{Result as JobResult, SplitSpec, read_prior, read_protocol};
+
+use crate::arguments::{
+    AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments, number_of_users,
+};
+use crate::failure::Result;
+use crate::watch::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce split -p grr:a=3,eps=2 --n 100
+      What 100 users know, and what randomised response tells the aggregator of it.
+
+  sottovoce split -p grr:a=16,eps=1 --n 10000 --tolerance 0.05
+      Too many cases to visit them all: Monte Carlo with a standard error.
+
+  sottovoce split -p protocol.toml -r symmetric:alpha=1 --n 1000 --format json
+      For a program to read.";
+
+/// What the users know and what the reports tell, as the paper's information split.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SplitArguments {
+    #[command(flatten)]
+    subject: SubjectArguments,
+    /// Number of users
+    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    users: u64,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &SplitArguments) -> Result {
+    arguments.computation.set_threads();
+    let job = spec(arguments)?.check()?;
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let split = job.run_watched(&|step| watch.hear(step));
+    watch.write(&arguments.output, &split.render(arguments.output.format.into()))
+}
+
+fn spec(arguments: &SplitArguments) -> JobResult<SplitSpec> {
+    Ok(SplitSpec {
+        protocol: read_protocol(&arguments.subject.protocol)?,
+        prior: read_prior(&arguments.subject.prior)?,
+        users: arguments.users,
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}

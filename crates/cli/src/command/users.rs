@@ -1,0 +1,79 @@
+//! `sottovoce users`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{Result as JobResult, Target, UsersSpec, read_prior, read_protocol};
+
+use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments};
+use crate::failure::Result;
+use crate::watch::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce users -p grr:a=3,eps=2 --digits 1.5
+      The smallest number of users for 1.5 digits in base e (the metric u_digit).
+
+  sottovoce users -p oue:a=16,eps=2 --decimal-digits 1 --tolerance 0.05
+      For one decimal digit of each frequency; by Monte Carlo, so with an interval.
+
+  sottovoce users -p grr:a=4,eps=1 --u-distr 0.5 --format json
+      For half of what the true values tell about their distribution.";
+
+/// How many users a wanted utility takes, and how many true values would do instead.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UsersArguments {
+    #[command(flatten)]
+    subject: SubjectArguments,
+    #[command(flatten)]
+    target: TargetArguments,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// What is wanted: exactly one of these.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct TargetArguments {
+    /// Wanted digits of each frequency, in base e: the metric u_digit
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    digits: Option<f64>,
+    /// Wanted decimal digits of each frequency: u_digit / ln 10
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    decimal_digits: Option<f64>,
+    /// Wanted share of what the true values tell about their distribution: the metric u_distr
+    #[arg(long, value_name = "U", allow_negative_numbers = true)]
+    u_distr: Option<f64>,
+}
+
+impl TargetArguments {
+    fn target(&self) -> Target {
+        match (self.digits, self.decimal_digits, self.u_distr) {
+            (Some(digits), ..) => Target::Digits(digits),
+            (_, Some(digits), _) => Target::DecimalDigits(digits),
+            // The parser lets exactly one through; NaN is refused like any other bad target.
+            (.., share) => Target::DistributionUtility(share.unwrap_or(f64::NAN)),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &UsersArguments) -> Result {
+    arguments.computation.set_threads();
+    let job = spec(arguments)?.check()?;
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let report = job.run_watched(&|step| watch.hear(step))?;
+    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+}
+
+fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
+    Ok(UsersSpec {
+        protocol: read_protocol(&arguments.subject.protocol)?,
+        prior: read_prior(&arguments.subject.prior)?,
+        target: arguments.target.target(),
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}

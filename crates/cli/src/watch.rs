@@ -1,0 +1,155 @@
+//! Long computations: a line that tells how far they are, a clock that ends them, and Ctrl-C.
+//!
+//! The first Ctrl-C ends the running number with its best estimate and leaves out what has not been begun; the results so far are printed,
+//! and the exit code is 130. The second one ends the process at once.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use sottovoce_job::render::Document;
+use sottovoce_job::{Metric, Step};
+
+use crate::arguments::{AccuracyArguments, OutputArguments};
+use crate::failure::{Failure, Result};
+use crate::output::print;
+
+/// The exit code of a process that was interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// A line of progress is written this often.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Nothing is said about numbers that are found sooner.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Watches the computations of one command.
+pub(crate) struct Watch {
+    limit: Duration,
+    /// Whether somebody sees a line of progress.
+    seen: bool,
+    interrupted: Arc<AtomicBool>,
+    clock: Mutex<Clock>,
+}
+
+/// When the running number was begun, and when something was last said about it.
+struct Clock {
+    start: Instant,
+    said: Option<Instant>,
+}
+
+impl Watch {
+    /// A watch that listens to Ctrl-C.
+    pub(crate) fn new(accuracy: &AccuracyArguments, output: &OutputArguments) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        let told = std::io::stderr().is_terminal();
+        // A process that cannot listen ends at the first Ctrl-C, as any other.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(INTERRUPTED.into());
+            }
+            if told {
+                write("\nstopping with what is known; press Ctrl-C again to quit at once\n");
+            }
+        });
+        Watch {
+            limit: accuracy.time_limit,
+            seen: told && !output.quiet,
+            interrupted,
+            clock: Mutex::new(Clock { start: Instant::now(), said: None }),
+        }
+    }
+
+    /// Hears of a step, and says whether to go on.
+    pub(crate) fn hear(&self, step: &Step) -> ControlFlow<()> {
+        // Unwrap safety: nothing panics while it holds the lock.
+        let mut clock = self.clock.lock().unwrap();
+        if step.progress.draws == 0 {
+            clock.start = Instant::now();
+        } else if self.seen && clock.is_due() {
+            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), self.limit)));
+            clock.said = Some(Instant::now());
+        }
+        if self.interrupted() || clock.start.elapsed() >= self.limit {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Takes the line of progress away and writes the document; after Ctrl-C, to standard output, since a file is for complete results.
+    pub(crate) fn write(&self, output: &OutputArguments, document: &Document) -> Result {
+        // Unwrap safety: as above.
+        if self.clock.lock().unwrap().said.is_some() {
+            write("\r\u{1b}[2K");
+        }
+        if !self.interrupted() {
+            return output.write(document);
+        }
+        print(document)?;
+        Err(Failure::Interrupted { unwritten: output.file().map(ToOwned::to_owned) })
+    }
+}
+
+impl Clock {
+    fn is_due(&self) -> bool {
+        self.start.elapsed() >= PATIENCE && self.said.is_none_or(|said| said.elapsed() >= PAUSE)
+    }
+}
+
+/// A line of at most 79 columns.
+fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
+    let Step { metric, users, progress } = step;
+    let left = left(progress.fraction(), elapsed).min(limit.saturating_sub(elapsed));
+    let text = format!(
+        "{} n={users}: {:.4} ± {:.1e}, wanted {:.1e}, about {} left",
+        Metric::symbol(*metric),
+        progress.value,
+        progress.error,
+        progress.tolerance,
+        time(left)
+    );
+    text.chars().take(79).collect()
+}
+
+/// The time that is left when this share of the work took so long.
+fn left(done: f64, elapsed: Duration) -> Duration {
+    let seconds = elapsed.as_secs_f64() * (1.0 / done - 1.0);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+fn time(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..100 => format!("{seconds} s"),
+        seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// Writes to standard error. Nobody is left to be told if it is closed.
+fn write(text: &str) {
+    let mut stderr = anstream::stderr();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_that_is_left_is_told_in_round_words() {
+        let seconds = |done: f64, elapsed: u64| left(done, Duration::from_secs(elapsed)).as_secs();
+        assert_eq!(seconds(0.25, 10), 30);
+        assert_eq!(seconds(1.0, 10), 0);
+        assert_eq!(left(0.0, Duration::from_secs(1)), Duration::MAX);
+        assert_eq!(time(Duration::from_secs(30)), "30 s");
+        assert_eq!(time(Duration::from_secs(150)), "3 min");
+        assert_eq!(time(Duration::from_secs(7200)), "2 h");
+    }
+}

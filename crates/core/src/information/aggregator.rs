@@ -1,0 +1,197 @@
+//! What the aggregator learns: the lower half of the information split, and the choice of a method for it.
+
+use super::grr::{self, Response};
+use super::progress::Observer;
+use super::reduced::Reduced;
+use super::users::users_side;
+use super::{enumeration, one_dimensional, path_sampling, response_sampling, truth_sampling};
+use crate::error::Error;
+use crate::evaluation::{Evaluation, Method};
+use crate::metric::Absence;
+use crate::prior::Prior;
+use crate::protocol::Protocol;
+
+/// Which method to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Exact where that fits the work budget, Monte Carlo beyond.
+    #[default]
+    Automatic,
+    /// Exact or not at all.
+    Exact,
+    /// Monte Carlo, also where an exact method would do.
+    MonteCarlo,
+    /// The limit for many users, whose error at a finite number is unknown.
+    Asymptote,
+}
+
+/// What the caller may choose about a finite-n computation.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Which method.
+    pub choice: Choice,
+    /// Wanted standard error of Monte Carlo, in nats.
+    pub tolerance: f64,
+    /// Most draws of Monte Carlo.
+    pub draws: u64,
+    /// Seed of all draws. The same seed gives the same answer on any number of threads.
+    pub seed: u64,
+    /// Most elementary steps of an exact method, of which a core makes about 10⁹ in a second.
+    pub work_budget: f64,
+    /// Hears of progress, and may stop a Monte Carlo computation.
+    pub observer: Option<Observer<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            choice: Choice::Automatic,
+            tolerance: 1e-2,
+            draws: 1 << 24,
+            seed: 0,
+            work_budget: enumeration::WORK_BUDGET,
+            observer: None,
+        }
+    }
+}
+
+/// `I(Y⃗;P)`, what `n` reports tell about the distribution.
+///
+/// # Errors
+/// No method fits the choice, or the protocol is too large for the only one that does.
+pub fn distribution_information(
+    protocol: &Protocol,
+    prior: &Prior,
+    n: u64,
+    options: &Options<'_>,
+) -> Result<Evaluation, Absence> {
+    information(&Question { protocol, prior, n, options, tally: false })
+}
+
+/// `I(Y⃗;T)`, what `n` reports tell about the tallies of the values.
+///
+/// # Errors
+/// As for [`distribution_information`].
+pub fn tally_information(
+    protocol: &Protocol,
+    prior: &Prior,
+    n: u64,
+    options: &Options<'_>,
+) -> Result<Evaluation, Absence> {
+    information(&Question { protocol, prior, n, options, tally: true })
+}
+
+/// What is asked.
+struct Question<'a> {
+    protocol: &'a Protocol,
+    prior: &'a Prior,
+    n: u64,
+    options: &'a Options<'a>,
+    /// About the tallies, not the distribution.
+    tally: bool,
+}
+
+fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
+    let Question { protocol, prior, n, options, tally } = *question;
+    if protocol.inputs() != prior.inputs() {
+        return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() }.into());
+    }
+    if n == 0 {
+        return Ok(NOTHING);
+    }
+    if let Some(found) = of_identity(question) {
+        return Ok(found);
+    }
+    let response = response(protocol, prior);
+    if let Some(response) = response.as_ref().filter(|_| !tally && exact_allowed(options)) {
+        if grr::work(response, n) <= options.work_budget {
+            return Ok(grr::distribution(response, n));
+        }
+    }
+    let reduced = reduced(question)?;
+    if let Some(reduced) = &reduced {
+        if reduced.inputs() == 1 {
+            return Ok(NOTHING);
+        }
+        if let Some(found) = exact(question, reduced).filter(|_| exact_allowed(options)) {
+            return Ok(found);
+        }
+    }
+    if options.choice == Choice::Exact {
+        return Err(Absence::NoMethod {
+            what: "the exact sums exceed the work budget; Monte Carlo would do",
+        });
+    }
+    if let Some(found) = truth(question) {
+        return Ok(found);
+    }
+    match (response, tally) {
+        (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
+        (Some(response), true) => Ok(response_sampling::tally(&response, n, options)),
+        (None, false) => path_sampling::distribution(protocol, prior, reduced.as_ref(), n, options),
+        (None, true) => Err(Absence::NoMethod {
+            what: "I(Y;T) beyond enumeration is found for GRR, for the identity and for two values with two outputs",
+        }),
+    }
+}
+
+fn exact_allowed(options: &Options<'_>) -> bool {
+    options.choice != Choice::MonteCarlo
+}
+
+/// The truth under a Dirichlet prior: what the aggregator knows is what the users know.
+fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
+    let (Protocol::Identity(_), Prior::Dirichlet(prior)) = (question.protocol, question.prior) else {
+        return None;
+    };
+    if !exact_allowed(question.options) {
+        return None;
+    }
+    let side = users_side(prior, question.n);
+    Some(if question.tally { side.tally() } else { side.distribution })
+}
+
+/// The truth, by Monte Carlo.
+fn truth(question: &Question<'_>) -> Option<Evaluation> {
+    let Question { protocol, prior, n, options, tally } = *question;
+    if !matches!(protocol, Protocol::Identity(_)) {
+        return None;
+    }
+    truth_sampling::information(prior, n, tally, options)
+}
+
+/// GRR under Dirichlet priors and their mixtures.
+fn response<'a>(protocol: &Protocol, prior: &'a Prior) -> Option<Response<'a>> {
+    let Protocol::GeneralisedRandomisedResponse(grr) = protocol else { return None };
+    Some(Response { a: protocol.inputs(), beta: grr.epsilon().exp_m1(), parts: prior.dirichlets()? })
+}
+
+/// The reduced problem, or `None` where its matrix would be too large to be of use.
+fn reduced(question: &Question<'_>) -> Result<Option<Reduced>, Absence> {
+    const MOST_ENTRIES: f64 = 65536.0;
+    let entries = question.protocol.report_bits().exp2() * question.protocol.inputs() as f64;
+    let combined = !question.protocol.parts().is_empty() || matches!(question.protocol, Protocol::Matrix(_));
+    if combined || entries <= MOST_ENTRIES {
+        return Ok(Reduced::new(question.protocol, question.prior)?);
+    }
+    let hash = matches!(question.protocol, Protocol::LocalHash(_)) && question.protocol.inputs() <= 12;
+    Ok(if hash { Reduced::new(question.protocol, question.prior)? } else { None })
+}
+
+/// The exact sum that fits the budget, if there is one.
+fn exact(question: &Question<'_>, reduced: &Reduced) -> Option<Evaluation> {
+    let Question { n, options, tally, .. } = *question;
+    let enumeration = enumeration::work(reduced, n, tally);
+    let line = one_dimensional::work(reduced, n);
+    let found = if enumeration <= line.min(options.work_budget) {
+        if tally { enumeration::tally(reduced, n) } else { enumeration::distribution(reduced, n) }
+    } else if line <= options.work_budget {
+        if tally { one_dimensional::tally(reduced, n) } else { one_dimensional::distribution(reduced, n) }
+    } else {
+        return None;
+    };
+    Some(found)
+}
+
+/// A protocol that ignores its input tells nothing.
+const NOTHING: Evaluation = Evaluation { value: 0.0, error: 0.0, method: Method::ClosedForm };

@@ -1,0 +1,28 @@
+//! How a long computation talks to its caller.
+
+use std::ops::ControlFlow;
+
+/// The state of a Monte Carlo computation after a round of draws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Draws so far.
+    pub draws: u64,
+    /// The estimate so far, in nats.
+    pub value: f64,
+    /// Its standard error so far.
+    pub error: f64,
+    /// The standard error asked for.
+    pub tolerance: f64,
+}
+
+impl Progress {
+    /// Estimated share of the work that is done: the error shrinks with the square root of the work.
+    pub fn fraction(&self) -> f64 {
+        if self.error <= self.tolerance { 1.0 } else { (self.tolerance / self.error).powi(2) }
+    }
+}
+
+/// Called after every round of draws; [`ControlFlow::Break`] stops with the best estimate so far.
+///
+/// It is the only clock of this crate: a time limit is an observer that breaks when the time is over.
+pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);

@@ -1,0 +1,269 @@
+//! GRR beyond enumeration: Monte Carlo over tallies with the exact evidence of each.
+//!
+//! # Method
+//! ```text
+//! I(Y⃗;P) = H(S) − H(S|P),      H(S) = E[−ln P(S)],      I(Y⃗;T) = E[ln P(S|T) − ln P(S)]
+//! ```
+//! `ln P(S)` and `ln P(S|T)` of a drawn tally are exact ([`super::grr`]), so there is no bias. `H(S|P)` needs only one-dimensional marginals and is
+//! exact as well: this is the Rao–Blackwell step. The controls:
+//!
+//! * `Σ_x −ln P(S_x)`, whose mean is a one-dimensional sum ([`super::one_dimensional`]). Given the gamma variables behind a
+//!   Dirichlet distribution the counts are nearly independent, so this takes most of the variance of `ln P(S)`.
+//!   (Squares of the terms as a second control would take more, but they are so heavy-tailed that with 512 draws the 95 % intervals cover 85 %.)
+//! * `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` for `I(Y⃗;T)`: the local asymptotic expression of `ln P(S|T)`. Its mean is exactly 0.
+//!
+//! # Cost
+//! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)` steps.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+use super::aggregator::Options;
+use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};
+use super::monte_carlo::{mean, multinomial, pick, quadratic_form};
+use super::one_dimensional::{Beta, Count};
+use super::reduced::{Law, Reduced};
+use super::stirling::{factorial_remainder, ln_factorial};
+use super::users::{binomial_nodes, mean as node_mean, point_term};
+use crate::evaluation::{Evaluation, Method};
+
+/// `I(Y⃗;P)`.
+pub(crate) fn distribution(response: &Response<'_>, n: u64, options: &Options<'_>) -> Evaluation {
+    let marginals = Marginals::new(response);
+    let counts = marginals.counts(n);
+    let sampler = Sampler::new(response, n);
+    let expected = marginals.expected_surprise(&counts);
+    let draw = |rng: &mut ChaCha8Rng| {
+        let s = sampler.reports(&sampler.distribution(rng), rng);
+        vec![-sampler.ln_probability(&s), marginals.surprise(&counts, &s) - expected]
+    };
+    let given_p = marginals.entropy_given_distribution(response, n);
+    mean(Evaluation::new(-given_p, 1e-12 * given_p, Method::Quadrature), options, &draw)
+}
+
+/// `I(Y⃗;T)`.
+pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> Evaluation {
+    let marginals = Marginals::new(response);
+    let counts = marginals.counts(n);
+    let sampler = Sampler::new(response, n);
+    let expected = marginals.expected_surprise(&counts);
+    let draw = |rng: &mut ChaCha8Rng| {
+        let t = multinomial(n, &sampler.distribution(rng), rng);
+        let s = sampler.reports_of_tally(&t, rng);
+        let value = ln_tally_given_tally(&s, &t, response.beta) - sampler.ln_probability(&s);
+        vec![value, marginals.surprise(&counts, &s) - expected, local_form(&s, &t, response.beta)]
+    };
+    mean(Evaluation::new(0.0, 0.0, Method::ClosedForm), options, &draw)
+}
+
+/// `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` in the first `a − 1` coordinates; 0 where the covariance is singular.
+fn local_form(s: &[u64], t: &[u64], beta: f64) -> f64 {
+    let (a, n) = (s.len(), t.iter().sum::<u64>() as f64);
+    let lie = 1.0 / (a as f64 + beta);
+    let mean = |x: usize| lie * (n + beta * t[x] as f64);
+    let covariance = |x: usize, y: usize| {
+        let (t_x, t_y) = (t[x] as f64, t[y] as f64);
+        let shared = lie * lie * (n + beta * (t_x + t_y));
+        if x == y { mean(x) - shared - lie * lie * beta * beta * t_x } else { -shared }
+    };
+    let matrix = (0..a - 1).map(|x| (0..a - 1).map(|y| covariance(x, y)).collect()).collect();
+    let deviation = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
+    // Singular only when all reports are honest: then nothing is random given T, and nothing needs a control.
+    quadratic_form(matrix, deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
+}
+
+/// Draws of distributions and tallies, and the exact probability of a tally.
+struct Sampler<'a> {
+    response: &'a Response<'a>,
+    n: u64,
+    polynomials: Vec<Polynomials>,
+    weights: Vec<f64>,
+}
+
+impl<'a> Sampler<'a> {
+    fn new(response: &'a Response<'a>, n: u64) -> Self {
+        let polynomials = |d: &crate::prior::Dirichlet| {
+            Polynomials::new(d.total(), response.beta, response.a, n, SAMPLING_CUTOFF)
+        };
+        Sampler {
+            response,
+            n,
+            polynomials: response.parts.iter().map(|(_, d)| polynomials(d)).collect(),
+            weights: response.parts.iter().map(|(w, _)| *w).collect(),
+        }
+    }
+
+    fn distribution(&self, rng: &mut dyn Rng) -> Vec<f64> {
+        let part = self.response.parts[pick(&self.weights, 1.0, rng)].1;
+        part.sample_ln(rng).into_iter().map(f64::exp).collect()
+    }
+
+    fn reports(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
+        let q: Vec<f64> = p.iter().map(|p_x| 1.0 + self.response.beta * p_x).collect();
+        multinomial(self.n, &q, rng)
+    }
+
+    fn reports_of_tally(&self, t: &[u64], rng: &mut dyn Rng) -> Vec<u64> {
+        let kept = self.response.beta / (self.response.a as f64 + self.response.beta);
+        let mut s: Vec<u64> = t.iter().map(|t_x| super::monte_carlo::binomial(*t_x, kept, rng)).collect();
+        let drawn = self.n - s.iter().sum::<u64>();
+        let uniform = multinomial(drawn, &vec![1.0; t.len()], rng);
+        s.iter_mut().zip(uniform).for_each(|(s_x, u)| *s_x += u);
+        s
+    }
+
+    /// `ln P(S = s)`.
+    fn ln_probability(&self, s: &[u64]) -> f64 {
+        let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::prior::Dirichlet))| {
+            p.ln_evidence(s.iter().zip(d.alpha()).map(|(s_x, alpha)| p.factor(*alpha, *s_x)).collect())
+        };
+        let logs: Vec<f64> = self.polynomials.iter().zip(&self.response.parts).map(evidence).collect();
+        let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let ln_evidence =
+            top + logs.iter().zip(&self.weights).map(|(l, w)| w * (l - top).exp()).sum::<f64>().ln();
+        let users = self.n as f64;
+        let ln_orders = ln_factorial(users) - s.iter().map(|s_x| ln_factorial(*s_x as f64)).sum::<f64>();
+        ln_orders + ln_evidence - users * (self.response.a as f64 + self.response.beta).ln()
+    }
+}
+
+/// The one-dimensional marginals, one for each different value.
+struct Marginals {
+    problems: Vec<Reduced>,
+    /// The marginal of each value.
+    of_value: Vec<usize>,
+}
+
+impl Marginals {
+    fn new(response: &Response<'_>) -> Self {
+        let parameters =
+            |x: usize| response.parts.iter().map(|(_, d)| d.alpha()[x].to_bits()).collect::<Vec<u64>>();
+        let mut seen = std::collections::HashMap::new();
+        let mut problems = Vec::new();
+        let of_value = (0..response.a)
+            .map(|x| {
+                *seen.entry(parameters(x)).or_insert_with(|| {
+                    problems.push(marginal(response, x));
+                    problems.len() - 1
+                })
+            })
+            .collect();
+        Marginals { problems, of_value }
+    }
+
+    fn counts(&self, n: u64) -> Vec<Count<'_>> {
+        self.problems.iter().map(|problem| Count::new(problem, n)).collect()
+    }
+
+    /// The sum over all values of a number for each marginal.
+    fn total(&self, numbers: &[f64]) -> f64 {
+        self.of_value.iter().map(|i| numbers[*i]).sum()
+    }
+
+    /// `Σ_x −ln P(S_x)`.
+    fn surprise(&self, counts: &[Count<'_>], s: &[u64]) -> f64 {
+        self.of_value.iter().zip(s).map(|(i, s_x)| -counts[*i].ln_probability(*s_x as f64)).sum()
+    }
+
+    /// Its mean, `Σ_x H(S_x)`.
+    fn expected_surprise(&self, counts: &[Count<'_>]) -> f64 {
+        self.total(&counts.iter().map(Count::entropy).collect::<Vec<_>>())
+    }
+
+    /// `H(S|P) = Σ_x E[m φ(S_x/m − 1) + S(S_x)] − S(n)`, the entropy of a multinomial distribution by its marginals.
+    fn entropy_given_distribution(&self, response: &Response<'_>, n: u64) -> f64 {
+        let users = n as f64;
+        let term = |p: f64| {
+            let q = (1.0 + response.beta * p) / (response.a as f64 + response.beta);
+            node_mean(&binomial_nodes(n, q, 20), |s| point_term(s, users * q))
+        };
+        let of_law = |law: &Law| match law {
+            Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
+            Law::Point(p) => term(p[0]),
+        };
+        let of_problem =
+            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_law(law)).sum::<f64>();
+        self.total(&self.problems.iter().map(of_problem).collect::<Vec<_>>()) - factorial_remainder(users)
+    }
+}
+
+/// The problem that is left when only "`x` or not" is asked and reported.
+fn marginal(response: &Response<'_>, x: usize) -> Reduced {
+    let (a, beta) = (response.a as f64, response.beta);
+    let [truth, lie] = [(1.0 + beta) / (a + beta), 1.0 / (a + beta)];
+    let [not_truth, not_lie] = [(a - 1.0) / (a + beta), (a - 1.0 + beta) / (a + beta)];
+    let parts: Vec<(f64, Law)> = response
+        .parts
+        .iter()
+        .map(|(w, d)| {
+            let alpha = d.alpha()[x];
+            let others = d.alpha().iter().enumerate().filter(|(y, _)| *y != x).map(|(_, alpha)| alpha).sum();
+            (*w, Law::Dirichlet(vec![alpha, others]))
+        })
+        .collect();
+    let mean: f64 = parts.iter().map(|(w, law)| w * law.mean()[0]).sum();
+    let typical = vec![truth * mean + lie * (1.0 - mean), not_truth * mean + not_lie * (1.0 - mean)];
+    let ratios =
+        vec![vec![truth / typical[0], lie / typical[0]], vec![not_truth / typical[1], not_lie / typical[1]]];
+    Reduced { typical, ratios, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::information::grr;
+    use crate::prior::Dirichlet;
+
+    #[test]
+    fn agrees_with_the_exact_sum() {
+        // Off by 4 standard errors with probability 6e-5 for each of these fixed seeds.
+        for (alpha, epsilon, n) in
+            [(vec![0.5; 3], 2.0f64, 60), (vec![0.3, 1.2, 2.5, 0.1], 1.0, 25), (vec![1.0; 5], 4.0, 12)]
+        {
+            let prior = Dirichlet::new(alpha).unwrap();
+            let response =
+                Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
+            let exact = grr::distribution(&response, n);
+            let options = Options { tolerance: 0.01, seed: 1, draws: 20_000, ..Options::default() };
+            let found = distribution(&response, n, &options);
+            assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
+        }
+    }
+
+    #[test]
+    fn the_probability_of_reports_given_a_tally_is_complete() {
+        // All tallies of 4 reports on 3 values.
+        let (t, mut total) = ([2u64, 1, 1], 0.0);
+        for first in 0..=4 {
+            for second in 0..=4 - first {
+                total += ln_tally_given_tally(&[first, second, 4 - first - second], &t, 2f64.exp_m1()).exp();
+            }
+        }
+        assert!((total - 1.0).abs() < 1e-12, "{total}");
+    }
+
+    #[test]
+    fn growth() {
+        if std::env::var("SOTTOVOCE_FULL").is_err() {
+            return;
+        }
+        for (a, n, tolerance) in [(3, 1000, 0.01), (16, 10_000, 0.01), (128, 100_000, 0.1)] {
+            let start = std::time::Instant::now();
+            let prior = Dirichlet::jeffreys(a).unwrap();
+            let response = Response { a, beta: 2f64.exp_m1(), parts: vec![(1.0, &prior)] };
+            let draws = std::sync::atomic::AtomicU64::new(0);
+            let observer = |p: &crate::information::Progress| {
+                draws.store(p.draws, std::sync::atomic::Ordering::Relaxed);
+                std::ops::ControlFlow::Continue(())
+            };
+            let options = Options { tolerance, observer: Some(&observer), ..Options::default() };
+            let found = distribution(&response, n, &options);
+            println!("a = {a}, n = {n}: {found:?}, {draws:?} draws in {:?}", start.elapsed());
+        }
+        let start = std::time::Instant::now();
+        let prior = Dirichlet::jeffreys(4).unwrap();
+        let response = Response { a: 4, beta: 1f64.exp_m1(), parts: vec![(1.0, &prior)] };
+        let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() });
+        println!("tally a = 4, n = 1000: {found:?} in {:?}", start.elapsed());
+    }
+}

@@ -1,0 +1,43 @@
+//! The truth under mixtures of Dirichlet distributions and under points, beyond enumeration.
+//!
+//! `P(T)` is a finite sum, so `H(T) = E[−ln P(T)]` is Monte Carlo with one exact logarithm a draw; `H(T|P)` is exact ([`super::users`]).
+
+use rand_chacha::ChaCha8Rng;
+
+use super::aggregator::Options;
+use super::monte_carlo::{mean, multinomial};
+use super::reduced::{Law, laws, ln_rising};
+use super::stirling::ln_factorial;
+use super::users::group_private;
+use crate::evaluation::{Evaluation, Method};
+use crate::prior::Prior;
+
+/// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a prior of one's own.
+pub(crate) fn information(prior: &Prior, n: u64, tally: bool, options: &Options<'_>) -> Option<Evaluation> {
+    let (parts, group) = (laws(prior)?, group_private(prior, n)?);
+    let offset = if tally { 0.0 } else { -group.value };
+    let draw = |rng: &mut ChaCha8Rng| {
+        let p: Vec<f64> = prior.sample_ln(rng).into_iter().map(f64::exp).collect();
+        vec![-ln_probability(&parts, &multinomial(n, &p, rng))]
+    };
+    Some(mean(Evaluation::new(offset, group.error, Method::Quadrature), options, &draw))
+}
+
+fn ln_probability(parts: &[(f64, Law)], t: &[u64]) -> f64 {
+    let counts = || t.iter().map(|t_x| *t_x as f64);
+    let n: f64 = counts().sum();
+    let ln_part = |(w, law): &(f64, Law)| {
+        w.ln()
+            + match law {
+                Law::Dirichlet(alpha) => {
+                    let total: f64 = alpha.iter().sum();
+                    counts().zip(alpha).map(|(t, a)| ln_rising(*a, t)).sum::<f64>() - ln_rising(total, n)
+                }
+                Law::Point(p) => counts().zip(p).map(|(t, p)| if t == 0.0 { 0.0 } else { t * p.ln() }).sum(),
+            }
+    };
+    let logs: Vec<f64> = parts.iter().map(ln_part).collect();
+    let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let ln_orders = ln_factorial(n) - counts().map(ln_factorial).sum::<f64>();
+    ln_orders + top + logs.iter().map(|l| (l - top).exp()).sum::<f64>().ln()
+}

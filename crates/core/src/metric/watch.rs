@@ -1,0 +1,23 @@
+//! How a caller hears of long computations, and ends them.
+
+use std::ops::ControlFlow;
+
+use super::Metric;
+use crate::information::Progress;
+
+/// Where a computation is: which number is being found, and how far it has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The number: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the other metrics follow.
+    pub metric: Metric,
+    /// Of how many users.
+    pub users: u64,
+    /// How far it has come; no draws and an infinite error before it is begun.
+    pub progress: Progress,
+}
+
+/// Called before each number of many users is begun and after every round of its draws.
+///
+/// [`ControlFlow::Break`] before it is begun leaves it out ([`super::Absence::Stopped`]); after a round it ends the number with its
+/// best estimate so far.
+pub type Watcher<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);

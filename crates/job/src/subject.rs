@@ -1,0 +1,62 @@
+//! What most jobs are about: a protocol under a prior, with the settings of the computation.
+
+use sottovoce::metric::{Settings, Watcher};
+use sottovoce::{Analysis, Prior, Protocol};
+
+use crate::error::{Error, Result};
+use crate::source::Written;
+use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec};
+
+/// A valid protocol under a valid prior.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub protocol: NamedProtocol,
+    pub prior_spec: PriorSpec,
+    pub prior: Prior,
+    pub settings: Settings,
+}
+
+impl Subject {
+    /// The subject, if all of it is valid.
+    pub(crate) fn new(
+        protocol: &Written<ProtocolSpec>,
+        prior: &Written<PriorSpec>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let prior_spec = prior.spec.clone();
+        let protocol = protocol.check(&prior_spec)?;
+        let prior = prior.check(protocol.protocol.inputs())?;
+        if let Some(tolerance) = settings.tolerance.filter(|t| !(*t > 0.0 && t.is_finite())) {
+            let value = tolerance.to_string();
+            return Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" });
+        }
+        Ok(Subject { protocol, prior_spec, prior, settings })
+    }
+
+    /// The protocol under the prior.
+    pub(crate) fn analysis<'a>(&'a self, watcher: Option<Watcher<'a>>) -> Analysis<'a> {
+        self.analysis_of(&self.protocol.protocol, watcher)
+    }
+
+    /// Another protocol with the same inputs under the same prior.
+    pub(crate) fn analysis_of<'a>(
+        &'a self,
+        protocol: &'a Protocol,
+        watcher: Option<Watcher<'a>>,
+    ) -> Analysis<'a> {
+        // Unwrap safety: `new` made the prior for the inputs of the protocol.
+        let analysis = Analysis::with_settings(protocol, &self.prior, self.settings).unwrap();
+        match watcher {
+            Some(watcher) => analysis.watched_by(watcher),
+            None => analysis,
+        }
+    }
+}
+
+/// Refuses a number of users of 0.
+pub(crate) fn check_users(users: &[u64]) -> Result<()> {
+    if users.contains(&0) {
+        return Err(Error::Setting { name: "n", value: "0".into(), allowed: "a number of users above 0" });
+    }
+    Ok(())
+}

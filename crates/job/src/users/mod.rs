@@ -1,0 +1,389 @@
+//! The job `users`: how many users a wanted utility takes, and how many true values would do instead.
+//!
+//! The smallest `n` whose `U^digit` (or `U^distr`) reaches the target is found by a search on [`Analysis`]. The truth is asked the same:
+//! how many true values tell as much about `P`. The quotient of the two numbers is what a report is worth at this `n`, and tends to the
+//! effective participation `F_μ`.
+
+mod search;
+
+pub use search::{Found, MOST_USERS, Obstacle};
+
+use sottovoce::metric::{Answer, Settings, Value, Watcher};
+use sottovoce::{Analysis, Metric, Protocol};
+
+use crate::error::{Error, Result};
+use crate::metrics::MetricEvaluation;
+use crate::source::Written;
+use crate::spec::{PriorSpec, ProtocolSpec};
+use crate::subject::Subject;
+use search::{Search, smallest};
+
+/// When the asymptote asks for so many times the most users, they are not enough.
+const BEYOND_DOUBT: f64 = 10.0;
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// So many digits of each frequency, in base e: `U^digit`.
+    Digits(f64),
+    /// So many decimal digits: `U^digit / ln 10`.
+    DecimalDigits(f64),
+    /// So large a share of what the true values tell about `P`: `U^distr`.
+    DistributionUtility(f64),
+}
+
+impl Target {
+    /// The metric that is to reach the target.
+    pub fn metric(self) -> Metric {
+        match self {
+            Target::Digits(_) | Target::DecimalDigits(_) => Metric::DigitUtility,
+            Target::DistributionUtility(_) => Metric::DistributionUtility,
+        }
+    }
+
+    /// The value that the metric is to reach.
+    pub fn value(self) -> f64 {
+        match self {
+            Target::Digits(value) | Target::DistributionUtility(value) => value,
+            Target::DecimalDigits(digits) => digits * std::f64::consts::LN_10,
+        }
+    }
+
+    fn check(self) -> Result<()> {
+        let (name, value, allowed) = match self {
+            Target::Digits(value) => ("digits", value, "above 0 and finite"),
+            Target::DecimalDigits(value) => ("decimal-digits", value, "above 0 and finite"),
+            Target::DistributionUtility(value) => ("u-distr", value, "above 0 and at most 1"),
+        };
+        let most = if allowed.ends_with('1') { 1.0 } else { f64::MAX };
+        if !(value > 0.0 && value <= most) {
+            return Err(Error::Setting { name, value: value.to_string(), allowed });
+        }
+        Ok(())
+    }
+}
+
+/// What is wanted of which protocol, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsersSpec {
+    /// The protocol.
+    pub protocol: Written<ProtocolSpec>,
+    /// The prior.
+    pub prior: Written<PriorSpec>,
+    /// What is wanted.
+    pub target: Target,
+    /// Tolerance, method and seed.
+    pub settings: Settings,
+}
+
+/// A valid request for a number of users.
+#[derive(Clone, Debug)]
+pub struct UsersJob {
+    subject: Subject,
+    target: Target,
+}
+
+/// How many users are needed.
+#[derive(Clone, Debug)]
+pub struct UsersReport {
+    /// The protocol, with all sizes filled in.
+    pub protocol: ProtocolSpec,
+    /// The prior.
+    pub prior: PriorSpec,
+    /// What is wanted.
+    pub target: Target,
+    /// The number of users who report through the protocol.
+    pub needed: Count,
+    /// The number of true values that tell as much about `P`.
+    pub truth: Count,
+    /// The second number over the first, if there are both.
+    pub ratio: Option<Ratio>,
+    /// `F_μ`, to which the quotient tends.
+    pub participation: MetricEvaluation,
+}
+
+/// A number of users, or why there is none, with what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// The number.
+    pub found: Result<Found, Obstacle>,
+    /// The metric at this number and, where the method is exact, at one user fewer.
+    pub evaluations: Vec<MetricEvaluation>,
+}
+
+/// A quotient of two numbers of users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The quotient.
+    pub value: f64,
+    /// Its smallest value, given the uncertainty of both.
+    pub low: f64,
+    /// Its largest value.
+    pub high: f64,
+}
+
+impl Ratio {
+    fn new(truth: Found, needed: Found) -> Self {
+        let over = |l: u64, r: u64| l as f64 / r as f64;
+        Ratio {
+            value: over(truth.n, needed.n),
+            low: over(truth.low, needed.high),
+            high: over(truth.high, needed.low),
+        }
+    }
+}
+
+impl UsersSpec {
+    /// The job, if all of it is valid.
+    ///
+    /// # Errors
+    /// The protocol, the prior, the target or a setting is out of range.
+    pub fn check(&self) -> Result<UsersJob> {
+        let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
+        self.target.check()?;
+        Ok(UsersJob { subject, target: self.target })
+    }
+}
+
+impl UsersJob {
+    /// The number of users.
+    ///
+    /// # Errors
+    /// The truth on as many values as the protocol has cannot be analysed.
+    pub fn run(&self) -> Result<UsersReport> {
+        self.count(None)
+    }
+
+    /// The number of users, while `watcher` hears of it. Once it stops, what is known is told.
+    ///
+    /// # Errors
+    /// As for [`run`](UsersJob::run).
+    pub fn run_watched(&self, watcher: Watcher<'_>) -> Result<UsersReport> {
+        self.count(Some(watcher))
+    }
+
+    fn count(&self, watcher: Option<Watcher<'_>>) -> Result<UsersReport> {
+        let identity = Protocol::identity(self.subject.protocol.protocol.inputs())?;
+        let (reports, truth) = (self.subject.analysis(watcher), self.subject.analysis_of(&identity, watcher));
+        let participation = evaluation(&reports, Metric::EffectiveParticipation, None);
+        let needed = self.needed(&reports);
+        let factor = number(&participation.answer).unwrap_or(0.5);
+        let truth = self.as_good(&reports, &truth, &needed, factor);
+        let ratio = match (&truth.found, &needed.found) {
+            (Ok(truth), Ok(needed)) => Some(Ratio::new(*truth, *needed)),
+            _ => None,
+        };
+        Ok(UsersReport {
+            protocol: self.subject.protocol.spec.clone(),
+            prior: self.subject.prior_spec.clone(),
+            target: self.target,
+            needed,
+            truth,
+            ratio,
+            participation,
+        })
+    }
+
+    /// The users who are needed.
+    fn needed(&self, reports: &Analysis<'_>) -> Count {
+        let (metric, target) = (self.target.metric(), self.target.value());
+        let limit = number(&reports.answer(Metric::DistributionUtilityLimit, None));
+        let found = match limit.filter(|limit| metric == Metric::DistributionUtility && target >= *limit) {
+            Some(limit) => one_user_or_none(reports, target, limit),
+            None => match self.guess(reports) {
+                // Evaluating the metric at so many users is slow, and there the asymptote is as good.
+                guess if guess > BEYOND_DOUBT * MOST_USERS as f64 => Err(Obstacle::TooMany),
+                guess => smallest(&Search {
+                    target,
+                    guess,
+                    slope: self.slope(),
+                    metric: &|n| reports.answer(metric, Some(n)),
+                }),
+            },
+        };
+        counted(found, reports, metric)
+    }
+
+    /// The true values that tell as much about `P`: the same digits, or the information of the users who are needed.
+    fn as_good(&self, reports: &Analysis<'_>, truth: &Analysis<'_>, needed: &Count, factor: f64) -> Count {
+        let (metric, target) = match (self.target.metric(), &needed.found) {
+            (Metric::DistributionUtility, Ok(found)) => {
+                let information = reports.answer(Metric::AggregatorDistribution, Some(found.n));
+                (Metric::UsersDistribution, number(&information).unwrap_or(f64::NAN))
+            }
+            (_, Err(obstacle @ (Obstacle::TooMany | Obstacle::Limit { .. } | Obstacle::Stopped { .. })))
+            | (Metric::DistributionUtility, Err(obstacle)) => {
+                return Count { found: Err(obstacle.clone()), evaluations: vec![] };
+            }
+            (metric, _) => (metric, self.target.value()),
+        };
+        let guess = needed.found.as_ref().map_or(1.0, |found| factor * found.n as f64);
+        let slope = if metric == Metric::DigitUtility { self.slope() } else { None };
+        let found = smallest(&Search { target, guess, slope, metric: &|n| truth.answer(metric, Some(n)) });
+        counted(found, truth, metric)
+    }
+
+    /// The slope of the digits in `ln n` for many users.
+    fn slope(&self) -> Option<f64> {
+        (self.target.metric() == Metric::DigitUtility).then_some(0.5)
+    }
+
+    /// The number of users according to the asymptote `I(Y⃗;P) ≈ ((d−1)/2) ln n + r_μ`.
+    fn guess(&self, reports: &Analysis<'_>) -> f64 {
+        let protocol = &self.subject.protocol.protocol;
+        let (Ok(rank), Some(constant)) =
+            (protocol.rank(), number(&reports.answer(Metric::GrowthConstant, None)))
+        else {
+            return 1.0;
+        };
+        let growth = (rank.value as f64 - 1.0) / 2.0;
+        match self.target.metric() {
+            Metric::DigitUtility => {
+                let entropy = number(&reports.answer(Metric::PriorEntropy, None)).unwrap_or(0.0);
+                let information = self.target.value() * (protocol.inputs() as f64 - 1.0) + entropy;
+                ((information - constant) / growth).exp()
+            }
+            _ => {
+                let reaches = |n: f64| {
+                    let users = number(&reports.answer(Metric::UsersDistribution, Some(n as u64)));
+                    growth * n.ln() + constant >= self.target.value() * users.unwrap_or(f64::NAN)
+                };
+                // A prior without a quick users' side would make this guess dearer than the search.
+                let quick = matches!(self.subject.prior, sottovoce::Prior::Dirichlet(_));
+                if quick { halving(reaches) } else { 1.0 }
+            }
+        }
+    }
+}
+
+/// The place where `reaches` becomes true, to about a tenth of itself.
+fn halving(reaches: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, (MOST_USERS as f64).ln());
+    while high - low > 0.1 {
+        let middle: f64 = 0.5 * (low + high);
+        if reaches(middle.exp()) { high = middle } else { low = middle }
+    }
+    high.exp()
+}
+
+/// A target that is only approached may still be reached by one user.
+fn one_user_or_none(reports: &Analysis<'_>, target: f64, limit: f64) -> Result<Found, Obstacle> {
+    let one = reports.answer(Metric::DistributionUtility, Some(1));
+    match one.value {
+        Ok(Value::Number(e)) if e.value >= target - e.error.min(1e-9) => Ok(Found::exactly(1)),
+        Ok(_) => Err(Obstacle::Limit { limit }),
+        Err(absence) => Err(Obstacle::Absent(absence)),
+    }
+}
+
+/// The number with the metric there and, where the number is exact, at one user fewer.
+fn counted(found: Result<Found, Obstacle>, analysis: &Analysis<'_>, metric: Metric) -> Count {
+    let places = match &found {
+        Ok(found) if found.is_exact() && found.n > 1 => vec![found.n, found.n - 1],
+        Ok(found) => vec![found.n],
+        Err(_) => vec![],
+    };
+    Count { found, evaluations: places.into_iter().map(|n| evaluation(analysis, metric, Some(n))).collect() }
+}
+
+fn evaluation(analysis: &Analysis<'_>, metric: Metric, users: Option<u64>) -> MetricEvaluation {
+    MetricEvaluation { metric, users, answer: analysis.answer(metric, users) }
+}
+
+fn number(answer: &Answer) -> Option<f64> {
+    answer.number().map(|e| e.value).filter(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use sottovoce::information::Choice;
+    use sottovoce::metric::Absence;
+
+    use super::*;
+    use crate::spec::{read_prior, read_protocol};
+
+    fn spec(protocol: &str, target: Target) -> UsersSpec {
+        UsersSpec {
+            protocol: read_protocol(protocol).unwrap(),
+            prior: read_prior("jeffreys").unwrap(),
+            target,
+            settings: Settings::default(),
+        }
+    }
+
+    fn report(protocol: &str, target: Target) -> UsersReport {
+        spec(protocol, target).check().unwrap().run().unwrap()
+    }
+
+    fn values(count: &Count) -> Vec<f64> {
+        count.evaluations.iter().map(|e| number(&e.answer).unwrap()).collect()
+    }
+
+    #[test]
+    fn one_user_fewer_would_not_do() {
+        for (protocol, target) in [
+            ("grr:a=3,eps=2", Target::Digits(1.5)),
+            ("grr:a=3,eps=2", Target::DistributionUtility(0.55)),
+            ("grr:a=2,eps=1", Target::DecimalDigits(1.2)),
+            ("ue:a=2,kappa=0.8,lambda=0.3", Target::Digits(1.0)),
+            ("identity:a=4", Target::DecimalDigits(2.0)),
+        ] {
+            let report = report(protocol, target);
+            let found = report.needed.found.clone().unwrap();
+            assert!(found.is_exact() && found.n > 1, "{protocol} {found:?}");
+            let at = values(&report.needed);
+            assert!(at[0] >= target.value() && target.value() > at[1], "{protocol} {found:?}: {at:?}");
+            let truth = report.truth.found.unwrap();
+            assert!(truth.n <= found.n, "{protocol} {found:?} {truth:?}");
+        }
+    }
+
+    #[test]
+    fn the_truth_is_worth_the_truth() {
+        let report = report("identity:a=3", Target::Digits(2.0));
+        assert_eq!(report.needed.found, report.truth.found);
+        assert_eq!(report.ratio.unwrap().value, 1.0);
+    }
+
+    #[test]
+    fn monte_carlo_gives_an_interval_that_holds_the_exact_number() {
+        let target = Target::Digits(1.5);
+        let exact = report("grr:a=3,eps=2", target).needed.found.unwrap().n;
+        let settings = Settings { choice: Choice::MonteCarlo, tolerance: Some(0.03), ..Settings::default() };
+        let random = UsersSpec { settings, ..spec("grr:a=3,eps=2", target) };
+        let found = random.check().unwrap().run().unwrap().needed.found.unwrap();
+        assert!(found.low < found.n && found.n < found.high, "{found:?}");
+        assert!(found.low <= exact && exact <= found.high, "{found:?} {exact}");
+    }
+
+    #[test]
+    fn what_cannot_be_reached_has_a_reason() {
+        let needed = |protocol: &str, target: Target| report(protocol, target).needed.found;
+        let merged = "deterministic:map=0/0/1";
+        assert_eq!(needed(merged, Target::DistributionUtility(0.9)), Err(Obstacle::Limit { limit: 0.5 }));
+        assert!(matches!(
+            needed(merged, Target::Digits(1.0)),
+            Err(Obstacle::Absent(Absence::NotFaithful { rank: 2, a: 3 }))
+        ));
+        assert_eq!(needed("grr:a=2,eps=1", Target::Digits(40.0)), Err(Obstacle::TooMany));
+        assert_eq!(
+            needed("grr:a=3,eps=1", Target::DistributionUtility(1.0)),
+            Err(Obstacle::Limit { limit: 1.0 })
+        );
+        assert_eq!(needed("identity:a=3", Target::DistributionUtility(1.0)), Ok(Found::exactly(1)));
+    }
+
+    #[test]
+    fn impossible_targets_are_refused() {
+        for target in [
+            Target::Digits(-1.0),
+            Target::Digits(f64::NAN),
+            Target::DecimalDigits(f64::INFINITY),
+            Target::DistributionUtility(0.0),
+            Target::DistributionUtility(1.5),
+        ] {
+            let refused = spec("grr:a=3,eps=1", target).check();
+            assert!(matches!(refused, Err(Error::Setting { .. })), "{target:?}");
+        }
+    }
+}
