@@ -144,8 +144,7 @@ fn an_interruption_gives_the_best_results_so_far() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.txt");
     std::fs::write(&path, "old").unwrap();
-    let arguments =
-        "metrics -p oue:a=16,eps=2 --n 100000 --metric ldp,i_y_p,u_distr,i_y_t --tolerance 1e-6 -o";
+    let arguments = "metrics -p grr:a=16,eps=2 --n 300 --metric ldp,i_y_p,u_distr,i_y_t --tolerance 1e-9 -o";
     let child = Command::new(assert_cmd::cargo::cargo_bin!("sottovoce"))
         .args(arguments.split(' '))
         .arg(&path)
@@ -161,7 +160,7 @@ fn an_interruption_gives_the_best_results_so_far() {
     let (stdout, stderr) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
-    for words in ["ldp ", "± 0.", "monte carlo", "stopped at standard error", "wanted 1e-6", "stopped before"]
+    for words in ["ldp ", "± 0.", "monte carlo", "stopped at standard error", "wanted 1e-9", "stopped before"]
     {
         assert!(stdout.contains(words), "{words} is missing: {stdout}");
     }

@@ -90,6 +90,6 @@ fn every_reference_value_is_met() {
     }
     println!("checked {checked:?}\nbeyond the work budget {beyond:?}");
     assert!(checked.values().sum::<usize>() > 500, "{checked:?}");
-    assert!(beyond.values().sum::<usize>() * 4 < checked.values().sum::<usize>(), "{beyond:?}");
+    assert!(beyond.is_empty(), "{beyond:?}");
     assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
 }

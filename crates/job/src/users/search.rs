@@ -21,7 +21,7 @@ const PATIENCE: usize = 12;
 pub struct Found {
     /// The smallest number that reaches the target; with Monte Carlo, an estimate of it.
     pub n: u64,
-    /// The same for an exact method; with Monte Carlo, `n` two standard errors below.
+    /// Two standard errors below; the same as `n` for an exact method, and where Monte Carlo tells it from its neighbour.
     pub low: u64,
     /// Two standard errors above.
     pub high: u64,
@@ -101,6 +101,11 @@ impl Place {
         (self.n as f64).ln()
     }
 
+    /// Whether the target is within two standard errors.
+    fn doubtful(&self) -> bool {
+        self.random && self.excess.abs() <= 2.0 * self.error
+    }
+
     /// Whether the target is within the error.
     fn undecided(&self) -> bool {
         self.random && self.excess.abs() <= 1.5 * self.error
@@ -135,7 +140,7 @@ pub(super) fn smallest(search: &Search<'_>) -> Result<Found, Obstacle> {
             (_, Some(high)) if high.n == 1 => return Ok(Found::exactly(1)),
             (Some(low), _) if low.n == MOST_USERS => return Err(Obstacle::TooMany),
             (Some(low), Some(high)) if high.n - low.n == 1 => {
-                let doubtful = low.random || high.random;
+                let doubtful = low.doubtful() || high.doubtful();
                 return if doubtful {
                     search.interval(high, &seen.borrow())
                 } else {
