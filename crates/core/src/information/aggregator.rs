@@ -103,10 +103,10 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         return Ok(found);
     }
     let response = response(protocol, prior);
-    if let Some(response) = response.as_ref().filter(|_| !tally && exact_allowed(options)) {
-        if grr::work(response, n) <= options.work_budget {
-            return Ok(grr::distribution(response, n));
-        }
+    if let Some(response) = response.as_ref().filter(|_| !tally && exact_allowed(options))
+        && grr::work(response, n) <= options.work_budget
+    {
+        return Ok(grr::distribution(response, n));
     }
     let reduced = reduced(question)?;
     if let Some(reduced) = &reduced {

@@ -237,16 +237,30 @@ impl Response<'_> {
 /// Elementary steps of [`distribution`].
 pub(crate) fn work(response: &Response<'_>, n: u64) -> f64 {
     let (a, users) = (response.a as f64, n as f64);
-    let mut tallies: f64 = (1..response.a).map(|k| (users + k as f64) / k as f64).product();
-    if response.symmetric() {
-        tallies = (tallies / (1..=response.a).map(|k| k as f64).product::<f64>()).max(1.0);
+    if users > MOST_USERS {
+        return f64::INFINITY;
     }
+    let all = || (1..response.a).map(|k| (users + k as f64) / k as f64).product();
+    let tallies = if response.symmetric() { partitions(n as usize, response.a) } else { all() };
     // Widths of the windows, ±12 standard deviations of at most √n/2 for the product of all but two values.
     let width = |share: f64| (users * share + 1.0).min(12.0 * (users * share).sqrt() + 8.0);
-    let memory = if users > 20_000.0 { f64::INFINITY } else { 0.0 };
     response.parts.len() as f64 * tallies * width(1.0 / a) * width((a - 2.0).max(1.0) / a)
         + users.powi(3) / 20.0
-        + memory
+}
+
+/// Beyond so many users the tables would not fit.
+const MOST_USERS: f64 = 20_000.0;
+
+/// Number of partitions of `n` into at most `parts` parts, which are as many as those into parts of at most that size.
+fn partitions(n: usize, parts: usize) -> f64 {
+    let mut count = vec![0.0; n + 1];
+    count[0] = 1.0;
+    for size in 1..=parts.min(n) {
+        for total in size..=n {
+            count[total] += count[total - size];
+        }
+    }
+    count[n]
 }
 
 /// `I(Y⃗;P)` by the sum over all tallies.

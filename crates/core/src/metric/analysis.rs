@@ -119,7 +119,11 @@ impl<'a> Analysis<'a> {
     fn shortfall(&self, metric: Metric, users: Option<u64>, found: Evaluation) -> Option<String> {
         match users.filter(|_| metric.needs_users()) {
             Some(n) => self.known(n).shortfall(metric, &self.question(n)),
-            None => shortfall(found, self.settings.mean_tolerance()),
+            None => {
+                // The tolerance is on U_as, of which r_mu holds a − 1.
+                let shares = if metric == Metric::GrowthConstant { self.protocol.inputs() - 1 } else { 1 };
+                shortfall(found, shares as f64 * self.settings.mean_tolerance())
+            }
         }
     }
 
