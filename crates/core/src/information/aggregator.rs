@@ -101,10 +101,11 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         return Ok(found);
     }
     let response = response(protocol, prior);
-    if let Some(response) = response.as_ref().filter(|_| !tally && exact_allowed(options)) {
-        if grr::work(response, n) <= options.work_budget {
-            return Ok(grr::distribution(response, n));
-        }
+    let fits = |response: &&Response<'_>| {
+        !tally && exact_allowed(options) && grr::work(response, n) <= options.work_budget
+    };
+    if let Some(response) = response.as_ref().filter(fits) {
+        return Ok(grr::distribution(response, n));
     }
     let reduced = reduced(question)?;
     if let Some(reduced) = &reduced {

@@ -143,7 +143,7 @@ pub(crate) fn quadratic_form(mut c: Vec<Vec<f64>>, mut v: Vec<f64>) -> Option<f6
     let mut sum = 0.0;
     for k in 0..v.len() {
         let pivot = c[k][k];
-        if !(pivot > 1e-12 * (1.0 + c[k].iter().map(|e| e.abs()).fold(0.0, f64::max))) {
+        if pivot.is_nan() || pivot <= 1e-12 * (1.0 + c[k].iter().map(|e| e.abs()).fold(0.0, f64::max)) {
             return None;
         }
         sum += v[k] * v[k] / pivot;
