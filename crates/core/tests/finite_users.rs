@@ -314,3 +314,42 @@ fn monte_carlo_of_tallies_covers_the_exact_values() {
         assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }
 }
+
+#[test]
+fn large_problems_reach_their_tolerance() {
+    // Prints the times; minutes on two cores, so only in the full run.
+    if std::env::var("SOTTOVOCE_FULL").is_err() {
+        return;
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(84);
+    let columns: Vec<Vec<f64>> = (0..4)
+        .map(|_| {
+            let weights: Vec<f64> = (0..8).map(|_| -(1.0 - rng.random::<f64>()).ln()).collect();
+            let total: f64 = weights.iter().sum();
+            weights.iter().map(|w| w / total).collect()
+        })
+        .collect();
+    let matrix = (0..8).map(|y| columns.iter().map(|c| c[y]).collect()).collect();
+    let cases = [
+        (Protocol::grr(16, 2.0), 10_000, 0.02),
+        (Protocol::grr(128, 2.0), 100_000, 0.2),
+        (Protocol::oue(16, 1.0), 10_000, 0.05),
+        (Protocol::matrix(matrix), 1_000_000, 0.02),
+        (Protocol::lh(64, 4, 1.0), 10_000, 0.1),
+    ];
+    for (protocol, n, tolerance) in cases {
+        let protocol = protocol.unwrap();
+        let prior = Prior::jeffreys(protocol.inputs()).unwrap();
+        let start = std::time::Instant::now();
+        let found =
+            distribution_information(&protocol, &prior, n, &Options { tolerance, ..Options::default() })
+                .unwrap();
+        println!(
+            "{} a = {}, n = {n}: {found:?} in {:?}",
+            protocol.kind(),
+            protocol.inputs(),
+            start.elapsed()
+        );
+        assert!(found.error <= tolerance);
+    }
+}
