@@ -103,9 +103,10 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         return Ok(found);
     }
     let response = response(protocol, prior);
-    if let Some(response) = response.as_ref().filter(|_| !tally && exact_allowed(options))
-        && grr::work(response, n) <= options.work_budget
-    {
+    let fits = |response: &&Response<'_>| {
+        !tally && exact_allowed(options) && grr::work(response, n) <= options.work_budget
+    };
+    if let Some(response) = response.as_ref().filter(fits) {
         return Ok(grr::distribution(response, n));
     }
     let reduced = reduced(question)?;
@@ -124,6 +125,10 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
     }
     if let Some(found) = truth(question) {
         return Ok(found);
+    }
+    if let (Prior::Own(_), false, true) = (prior, tally, small(protocol)) {
+        let outputs = Reduced::of_outputs(protocol)?;
+        return path_sampling::distribution(protocol, prior, Some(&outputs), n, options);
     }
     match (response, tally) {
         (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
@@ -166,16 +171,17 @@ fn response<'a>(protocol: &Protocol, prior: &'a Prior) -> Option<Response<'a>> {
     Some(Response { a: protocol.inputs(), beta: grr.epsilon().exp_m1(), parts: prior.dirichlets()? })
 }
 
-/// The reduced problem, or `None` where its matrix would be too large to be of use.
+/// The reduced problem, or `None` where its matrix would be too large to be of use or the prior is one's own.
 fn reduced(question: &Question<'_>) -> Result<Option<Reduced>, Absence> {
+    Ok(if small(question.protocol) { Reduced::new(question.protocol, question.prior)? } else { None })
+}
+
+/// Whether the canonical matrix is small enough to be of use.
+fn small(protocol: &Protocol) -> bool {
     const MOST_ENTRIES: f64 = 65536.0;
-    let entries = question.protocol.report_bits().exp2() * question.protocol.inputs() as f64;
-    let combined = !question.protocol.parts().is_empty() || matches!(question.protocol, Protocol::Matrix(_));
-    if combined || entries <= MOST_ENTRIES {
-        return Ok(Reduced::new(question.protocol, question.prior)?);
-    }
-    let hash = matches!(question.protocol, Protocol::LocalHash(_)) && question.protocol.inputs() <= 12;
-    Ok(if hash { Reduced::new(question.protocol, question.prior)? } else { None })
+    let combined = !protocol.parts().is_empty() || matches!(protocol, Protocol::Matrix(_));
+    let hash = matches!(protocol, Protocol::LocalHash(_)) && protocol.inputs() <= 12;
+    combined || hash || protocol.report_bits().exp2() * protocol.inputs() as f64 <= MOST_ENTRIES
 }
 
 /// The exact sum that fits the budget, if there is one.

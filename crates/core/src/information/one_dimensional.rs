@@ -45,7 +45,7 @@ pub(crate) const DIRECT_VARIANCE: f64 = 2500.0;
 /// Above this parameter a Beta distribution has no mass at its end.
 const CONCENTRATED: f64 = 30.0;
 
-/// Whether this module can handle the problem: two inputs, or point priors and two outputs.
+/// Whether the distribution is one number.
 pub(crate) fn fits(reduced: &Reduced) -> bool {
     reduced.inputs() == 2
 }

@@ -25,7 +25,7 @@
 //! Under a prior of finitely many points `m` is a finite sum and no path is needed.
 //!
 //! # Accuracy
-//! 95 % intervals cover as they should on random cases with exact values (`tests/finite_users.rs`).
+//! Of 72 random cases with exact values, all kinds of protocols, 70 have them in the 95 % interval (`tests/finite_users.rs`, full run).
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
@@ -190,10 +190,12 @@ struct Belief<'a> {
 
 impl<'a> Belief<'a> {
     fn new(prior: &'a Prior, reduced: Option<&Reduced>) -> Self {
-        let own = if let Prior::Own(own) = prior { Some(&**own) } else { None };
+        if let Prior::Own(own) = prior {
+            return Belief { parts: Vec::new(), own: Some(&**own) };
+        }
         let parts =
             reduced.map(|r| r.parts.clone()).or_else(|| super::reduced::laws(prior)).unwrap_or_default();
-        Belief { parts, own }
+        Belief { parts, own: None }
     }
 
     fn points(&self) -> bool {
@@ -388,12 +390,15 @@ impl<'a> Target<'a> {
     fn ready(&self, mut state: State) -> State {
         state.field = match &self.surrogate {
             Some(surrogate) => surrogate.gradient_at(&state.p),
-            None => {
-                let ratio = |row: &[f64]| row.iter().zip(&state.p).map(|(r, p)| r * p).sum();
-                self.reports.rows.chunks_exact(self.reports.a).map(ratio).collect()
-            }
+            None => self.ratios(&state.p),
         };
         state
+    }
+
+    /// `R_i(p)`.
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum();
+        self.reports.rows.chunks_exact(self.reports.a).map(ratio).collect()
     }
 
     /// The log-likelihood that the chains follow, from the origin.
@@ -502,6 +507,10 @@ impl<'a> Target<'a> {
     /// As many moves as there are values, each between two random ones. Reversible.
     fn sweep(&self, state: &mut State, beta: f64, rng: &mut ChaCha8Rng) {
         let a = state.p.len();
+        if self.surrogate.is_none() {
+            // Ratios that have become small carry the rounding errors of when they were large.
+            state.field = self.ratios(&state.p);
+        }
         for _ in 0..a {
             let x = rng.random_range(0..a);
             let other = rng.random_range(0..a - 1);
@@ -523,9 +532,9 @@ impl<'a> Target<'a> {
             let prior = match self.belief.own {
                 None => 0.0,
                 Some(own) => {
-                    let mut p = state.p.clone();
-                    (p[x], p[other]) = (total * ln_share.exp(), total * ln_rest.exp());
-                    own.ln_density(&p)
+                    let mut ln_p = state.ln_p.clone();
+                    (ln_p[x], ln_p[other]) = (ln_total + ln_share, ln_total + ln_rest);
+                    own.ln_density(&ln_p)
                 }
             };
             alpha * ln_share + rest * ln_rest + prior + beta * line.at(step)
@@ -640,6 +649,38 @@ mod tests {
         let exact = enumeration::distribution(&Reduced::new(&protocol, &prior).unwrap().unwrap(), n);
         let options = Options { draws: 128, tolerance: 1e-9, ..Options::default() };
         let found = distribution(&protocol, &prior, None, n, &options).unwrap();
+        assert!(
+            (found.value - exact.value).abs() < 4.0 * found.error && found.error < 0.08,
+            "{found:?} {exact:?}"
+        );
+    }
+
+    #[derive(Debug)]
+    struct HandMade(Dirichlet);
+
+    impl OwnPrior for HandMade {
+        fn inputs(&self) -> usize {
+            self.0.alpha().len()
+        }
+
+        fn sample_ln(&self, rng: &mut dyn Rng) -> Vec<f64> {
+            self.0.sample_ln(rng)
+        }
+
+        fn ln_density(&self, ln_p: &[f64]) -> f64 {
+            self.0.ln_density(ln_p)
+        }
+    }
+
+    #[test]
+    fn a_prior_of_ones_own_is_only_known_by_its_density() {
+        let dirichlet = Dirichlet::new(vec![1.5, 0.8, 2.0]).unwrap();
+        let protocol = Protocol::grr(3, 1.5).unwrap();
+        let known = Reduced::new(&protocol, &Prior::Dirichlet(dirichlet.clone())).unwrap().unwrap();
+        let exact = enumeration::distribution(&known, 20);
+        let own = Prior::Own(std::sync::Arc::new(HandMade(dirichlet)));
+        let options = Options { draws: 128, tolerance: 1e-9, ..Options::default() };
+        let found = crate::information::distribution_information(&protocol, &own, 20, &options).unwrap();
         assert!(
             (found.value - exact.value).abs() < 4.0 * found.error && found.error < 0.08,
             "{found:?} {exact:?}"

@@ -168,6 +168,19 @@ impl Reduced {
         }))
     }
 
+    /// Only the outputs reduced, for a prior of one's own, whose parts are not known.
+    ///
+    /// # Errors
+    /// The canonical matrix is too large.
+    pub(crate) fn of_outputs(protocol: &Protocol) -> Result<Reduced> {
+        let matrix = protocol.canonical_matrix()?;
+        let a = protocol.inputs();
+        let typical: Vec<f64> = matrix.rows().map(|row| row.iter().sum::<f64>() / a as f64).collect();
+        let ratio = |(row, pi): (&[f64], &f64)| row.iter().map(|q| q / pi).collect();
+        let ratios = matrix.rows().zip(&typical).map(ratio).collect();
+        Ok(Reduced { typical, ratios, parts: Vec::new() })
+    }
+
     /// Number of inputs that differ.
     pub(crate) fn inputs(&self) -> usize {
         self.ratios[0].len()
