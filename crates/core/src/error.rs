@@ -148,6 +148,15 @@ pub enum Error {
         /// What an output looks like.
         reason: &'static str,
     },
+    /// An output listed twice among tallies.
+    #[error("output {output} is listed twice; its counts belong in one entry")]
+    OutputTwice {
+        /// The output in its JSON form.
+        output: String,
+    },
+    /// More reports than can be counted.
+    #[error("the counts add up to more than {max} reports", max = u64::MAX)]
+    TooManyReports,
     /// A dense matrix larger than we make.
     #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; it is made only up to {max} entries", max = crate::protocol::MAX_ENTRIES)]
     TooLarge {

@@ -14,6 +14,7 @@ pub mod prior;
 pub mod protocol;
 pub mod special;
 pub mod split_mix;
+pub mod tallies;
 pub mod trapezoid;
 
 pub use error::{Error, ErrorKind, Result};
@@ -22,6 +23,7 @@ pub use metric::{Analysis, Metric};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};
+pub use tallies::Tallies;
 
 /// The Rust examples of the README, run as tests.
 #[cfg(doctest)]
