@@ -2,6 +2,7 @@
 
 pub mod dirichlet_mean;
 pub mod error;
+pub mod estimate;
 pub mod evaluation;
 pub mod expectation;
 pub mod fisher;
