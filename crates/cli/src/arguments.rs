@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
-    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    metrics::MetricsArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, completions::CompletionsArguments, demo::DemoArguments,
+    describe::DescribeArguments, estimate::EstimateArguments, metrics::MetricsArguments,
+    schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -29,6 +30,8 @@ Examples:
   sottovoce metrics -p grr:a=16,eps=1                     all metrics of randomised response
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
+  sottovoce estimate -p grr:a=3,eps=2 --tallies t.json    from tallies to frequencies
+  sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce schema protocol                               what a protocol file may contain
 
@@ -49,6 +52,10 @@ pub(crate) enum Command {
     Split(SplitArguments),
     /// How many users a wanted utility takes
     Users(UsersArguments),
+    /// Frequencies from tallies, by several estimators with intervals
+    Estimate(EstimateArguments),
+    /// How far estimated frequencies are off on average
+    Accuracy(AccuracyCommand),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// A complete small story on embedded data

@@ -89,6 +89,24 @@ pub enum Error {
         /// What may have been meant.
         suggestion: Option<&'static str>,
     },
+    /// A name that is none of a list.
+    #[error("unknown {what} `{name}`; there are {allowed}")]
+    UnknownName {
+        /// What is named.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        allowed: String,
+    },
+    /// Tallies that cannot be used.
+    #[error("{source_name}: {problem}")]
+    Tallies {
+        /// Where they come from.
+        source_name: Source,
+        /// What is wrong with them.
+        problem: sottovoce_collect::Error,
+    },
     /// A setting of a job out of range.
     #[error("{name} = {value} is not {allowed}")]
     Setting {

@@ -17,9 +17,11 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod accuracy;
 pub mod demo;
 pub mod describe;
 pub mod error;
+pub mod estimate;
 pub mod metrics;
 pub mod render;
 pub mod source;
@@ -29,8 +31,10 @@ mod subject;
 mod suggestion;
 pub mod users;
 
+pub use accuracy::{AccuracyReport, AccuracySpec};
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};

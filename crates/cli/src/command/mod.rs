@@ -1,8 +1,10 @@
 //! The commands, one file each: arguments, examples, and the walk.
 
+pub(crate) mod accuracy;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod estimate;
 pub(crate) mod metrics;
 pub(crate) mod schema;
 pub(crate) mod split;

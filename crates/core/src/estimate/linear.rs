@@ -80,7 +80,7 @@ impl LeftInverse {
                 let supports = Supports::of_tallies(protocol, tallies);
                 Ok(from_supports(*rates, &supports.ok_or(Error::NoSupports { kind: protocol.kind() })?))
             }
-            (Form::LeastSquares(_), Reports::Tallies(tallies)) => self.from_tallies(protocol, tallies),
+            (Form::LeastSquares(_), Reports::Tallies(tallies)) => self.mean_vote(protocol, tallies),
             (Form::LeastSquares(_), Reports::Supports(_)) => Err(Error::NoSupports { kind: protocol.kind() }),
         }
     }
@@ -92,7 +92,7 @@ impl LeftInverse {
         (0..self.a).map(|x| 1.0 / self.a as f64 + tangent[(x, 0)]).collect()
     }
 
-    fn from_tallies(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
+    fn mean_vote(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
         let rows = Rows::of(protocol, tallies)?;
         let n = tallies.n() as f64;
         let votes: Vec<(f64, Vec<f64>)> =

@@ -40,7 +40,7 @@ mod enumeration;
 mod gauss;
 mod grr;
 mod lattice;
-mod monte_carlo;
+pub(crate) mod monte_carlo;
 mod one_dimensional;
 mod path_sampling;
 mod progress;

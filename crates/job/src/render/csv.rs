@@ -3,8 +3,10 @@
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
+use crate::accuracy::AccuracyReport;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::split::{PARTS, Split};
 use crate::users::{Count, UsersReport};
@@ -93,6 +95,48 @@ pub fn demo(report: &DemoReport) -> String {
     };
     let header = ["label", "truth", "estimate", "standard_error"].map(String::from);
     table(header, report.frequencies.iter().map(row))
+}
+
+/// The report of the job `estimate`: one line for each estimator and input.
+pub fn estimate(report: &EstimateReport) -> String {
+    let header = ["label", "estimator", "estimate", "standard_error", "low", "high", "gap", "reason"];
+    let rows = report.columns.iter().flat_map(|column| {
+        let estimator = column.estimator.name();
+        report.labels.iter().enumerate().map(move |(x, label)| match &column.estimate {
+            Ok(found) => [
+                label.clone(),
+                estimator.into(),
+                number(found.values[x]),
+                found.standard_errors.as_ref().map(|errors| number(errors[x])).unwrap_or_default(),
+                number(found.intervals[x].low),
+                number(found.intervals[x].high),
+                found.certificate.map(|c| number(c.gap)).unwrap_or_default(),
+                String::new(),
+            ],
+            Err(reason) => {
+                let [none, error, low, high, gap] = std::array::from_fn(|_| String::new());
+                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone()]
+            }
+        })
+    });
+    table(header.map(String::from), rows)
+}
+
+/// The report of the job `accuracy`: one line for each number of users, distance and estimator.
+pub fn accuracy(report: &AccuracyReport) -> String {
+    let header = ["n", "distance", "estimator", "value", "error", "method", "draws", "reason"];
+    let rows = report.entries.iter().map(|entry| {
+        let [value, error, method, draws, reason] = match &entry.accuracy {
+            Ok(found) => {
+                let Evaluation { value, error, method } = found.evaluation;
+                [number(value), number(error), method.name().into(), found.draws.to_string(), String::new()]
+            }
+            Err(reason) => [String::new(), String::new(), String::new(), String::new(), reason.clone()],
+        };
+        let (distance, estimator) = (entry.distance.name().into(), entry.estimator.name().into());
+        [entry.n.to_string(), distance, estimator, value, error, method, draws, reason]
+    });
+    table(header.map(String::from), rows)
 }
 
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {

@@ -4,8 +4,10 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
 
+use crate::accuracy::{AccuracyReport, Entry, Where};
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
+use crate::estimate::{Column, EstimateReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::split::{PARTS, Side, Split};
 use crate::users::{Count, UsersReport};
@@ -104,6 +106,88 @@ pub fn demo(report: &DemoReport) -> String {
         ("best", compact(&report.best)),
         ("frequencies", lines(report.frequencies.iter().map(frequency))),
     ])
+}
+
+/// The report of the job `estimate`.
+pub fn estimate(report: &EstimateReport) -> String {
+    let input = |(x, label): (usize, &String)| {
+        let mut json = json!({"label": label});
+        for Column { estimator, estimate } in &report.columns {
+            let Ok(found) = estimate else { continue };
+            let error = found.standard_errors.as_ref().map(|errors| errors[x]);
+            let (low, high) = (found.intervals[x].low, found.intervals[x].high);
+            json[estimator.name()] =
+                json!({"estimate": found.values[x], "standard_error": error, "low": low, "high": high});
+        }
+        compact(&json)
+    };
+    let mut entries = vec![
+        ("protocol", compact(&report.protocol)),
+        ("n", compact(&report.n)),
+        ("level", compact(&report.level)),
+        ("estimators", lines(report.columns.iter().map(|column| compact(&estimator(column))))),
+        ("p", lines(report.labels.iter().enumerate().map(input))),
+    ];
+    if let Some(covariance) = &report.covariance {
+        entries.push(("covariance", lines(covariance.iter().map(compact))));
+    }
+    object(&entries)
+}
+
+/// How an estimator came to its frequencies, or why it has none.
+fn estimator(column: &Column) -> Json {
+    let mut json = json!({"estimator": column.estimator.name()});
+    match &column.estimate {
+        Ok(found) => {
+            json["sum"] = json!(found.values.iter().sum::<f64>());
+            json["intervals"] = json!(found.interval_method.name());
+            if let Some(c) = found.certificate {
+                json["gap"] = number(c.gap);
+                json["tolerance"] = json!(c.tolerance);
+                json["converged"] = json!(c.holds());
+                json["passes"] = json!(c.passes);
+            }
+        }
+        Err(reason) => json["reason"] = json!(reason),
+    }
+    json
+}
+
+/// The report of the job `accuracy`.
+pub fn accuracy(report: &AccuracyReport) -> String {
+    let place = match &report.place {
+        Where::At(p) => json!(p),
+        Where::Prior => json!("prior"),
+        Where::Worst => json!("worst"),
+    };
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("place", compact(&place)),
+        ("evaluations", lines(report.entries.iter().map(|entry| compact(&accuracy_entry(entry))))),
+    ])
+}
+
+fn accuracy_entry(entry: &Entry) -> Json {
+    let (distance, estimator) = (entry.distance.name(), entry.estimator.name());
+    let mut json = json!({"n": entry.n, "distance": distance, "estimator": estimator, "value": null});
+    match &entry.accuracy {
+        Ok(found) => {
+            json["value"] = number(found.evaluation.value);
+            json["error"] = number(found.evaluation.error);
+            json["method"] = json!(found.evaluation.method.name());
+            json["draws"] = json!(found.draws);
+            if let Some(worst) = &found.worst {
+                json["worst"] = json!(worst);
+                json["worst_of_all"] = json!(found.worst_of_all);
+            }
+            if found.uncertified > 0 {
+                json["uncertified"] = json!(found.uncertified);
+            }
+        }
+        Err(reason) => json["reason"] = json!(reason),
+    }
+    json
 }
 
 /// One metric with its value, or the reason why it has none.

@@ -8,8 +8,10 @@ pub mod text;
 
 pub use document::{Document, Emphasis};
 
+use crate::accuracy::AccuracyReport;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
 use crate::split::Split;
 use crate::users::UsersReport;
@@ -71,4 +73,6 @@ render!(
     Split => split,
     UsersReport => users,
     DemoReport => demo,
+    EstimateReport => estimate,
+    AccuracyReport => accuracy,
 );
