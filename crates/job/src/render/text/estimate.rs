@@ -75,12 +75,14 @@ fn explanation(document: &mut Document, column: &Column) {
 
 fn certificate(document: &mut Document, certificate: &Certificate) {
     let gap = short(certificate.gap);
-    let (emphasis, words) = if certificate.holds() {
-        let how = match certificate.passes {
-            0 => "closed form".into(),
-            passes => format!("{passes} passes over the reports"),
-        };
-        (Emphasis::Faint, format!("certified: at most {gap} nats below the largest log-likelihood ({how})"))
+    let (emphasis, words) = if certificate.passes == 0 && certificate.holds() {
+        (Emphasis::Faint, "closed form: the largest log-likelihood, but for rounding".into())
+    } else if certificate.holds() {
+        let passes = certificate.passes;
+        let words = format!(
+            "certified: at most {gap} nats below the largest log-likelihood ({passes} passes over the reports)"
+        );
+        (Emphasis::Faint, words)
     } else {
         let passes = certificate.passes;
         let wanted = short(certificate.tolerance);
