@@ -1,5 +1,6 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
+pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
 pub mod evaluation;
