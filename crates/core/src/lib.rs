@@ -3,6 +3,7 @@
 pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
+pub mod estimate;
 pub mod evaluation;
 pub mod expectation;
 pub mod fisher;
