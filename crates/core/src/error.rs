@@ -240,6 +240,24 @@ pub enum Error {
         /// The nesting depth.
         depth: usize,
     },
+    /// More inputs than a design can handle.
+    #[error("a design for a = {a} inputs{}; the most is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
+    DesignSize {
+        /// The number of inputs asked for.
+        a: usize,
+        /// The most that is handled.
+        most: usize,
+        /// Whether average privacy is required.
+        limited: bool,
+    },
+    /// A prior for which there is no design.
+    #[error(
+        "a design needs a Dirichlet prior or a mixture of Dirichlets; under finitely many points or a prior of one's own there is no method"
+    )]
+    DesignPrior,
+    /// The search for a design ended without a protocol.
+    #[error("the search for the best protocol did not converge")]
+    DesignNotConverged,
     /// A linear-algebra routine did not converge.
     #[error("the singular values of a {rows} × {columns} matrix did not converge")]
     SingularValues {
@@ -248,6 +266,10 @@ pub enum Error {
         /// Columns.
         columns: usize,
     },
+}
+
+fn design_hint(limited: bool) -> &'static str {
+    if limited { "" } else { ", or 10000 under a symmetric prior" }
 }
 
 /// The kinds of error that front ends tell apart.
@@ -265,8 +287,11 @@ impl Error {
     /// Which kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::TooLarge { .. } | Error::TooMuch { .. } => ErrorKind::Unsupported,
-            Error::SingularValues { .. } => ErrorKind::NotConverged,
+            Error::TooLarge { .. }
+            | Error::TooMuch { .. }
+            | Error::DesignSize { .. }
+            | Error::DesignPrior => ErrorKind::Unsupported,
+            Error::SingularValues { .. } | Error::DesignNotConverged => ErrorKind::NotConverged,
             _ => ErrorKind::InvalidInput,
         }
     }

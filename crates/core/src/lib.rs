@@ -1,6 +1,7 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
 pub mod accuracy;
+pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
 pub mod estimate;
