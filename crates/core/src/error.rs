@@ -154,6 +154,47 @@ pub enum Error {
         /// The output in its JSON form.
         output: String,
     },
+    /// A reported output that no input produces.
+    #[error(
+        "output {output} was reported, but the protocol never produces it; tallies and protocol do not belong together"
+    )]
+    ImpossibleOutput {
+        /// The output in its JSON form.
+        output: String,
+    },
+    /// Reports that the prior excludes.
+    #[error("these reports are impossible under every distribution that the prior allows")]
+    ImpossibleReports,
+    /// A likelihood that does not fit into memory.
+    #[error("the likelihood of these reports has {entries} entries or more; it is made only up to {max}")]
+    TooManyEntries {
+        /// How many entries there were when it became too much.
+        entries: usize,
+        /// Most entries.
+        max: usize,
+    },
+    /// A prior that has no posterior here.
+    #[error(
+        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is none of them"
+    )]
+    PosteriorPrior,
+    /// No exact method is affordable.
+    #[error("no exact method is affordable for this posterior; Markov chains are")]
+    NoExactPosterior,
+    /// Chains that have not forgotten where they started.
+    #[error(
+        "the chains have not converged: R-hat is {r_hat:.3} (allowed {allowed}), the smallest effective sample size {sample_size:.0} (wanted {wanted})"
+    )]
+    Unconverged {
+        /// The largest split R-hat.
+        r_hat: f64,
+        /// Most that is allowed.
+        allowed: f64,
+        /// The smallest effective sample size.
+        sample_size: f64,
+        /// How much is wanted.
+        wanted: f64,
+    },
     /// More reports than can be counted.
     #[error("the counts add up to more than {max} reports", max = u64::MAX)]
     TooManyReports,
@@ -198,8 +239,11 @@ impl Error {
     /// Which kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::TooLarge { .. } => ErrorKind::Unsupported,
-            Error::SingularValues { .. } => ErrorKind::NotConverged,
+            Error::TooLarge { .. }
+            | Error::TooManyEntries { .. }
+            | Error::PosteriorPrior
+            | Error::NoExactPosterior => ErrorKind::Unsupported,
+            Error::SingularValues { .. } | Error::Unconverged { .. } => ErrorKind::NotConverged,
             _ => ErrorKind::InvalidInput,
         }
     }

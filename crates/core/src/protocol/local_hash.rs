@@ -56,7 +56,7 @@ impl LocalHash {
     }
 
     /// The reported bucket, and for each input whether it falls into that bucket, or an error.
-    fn support(&self, output: &Output) -> Result<Vec<bool>> {
+    pub(crate) fn support(&self, output: &Output) -> Result<Vec<bool>> {
         match output {
             Output::Hash { seed, z } if *z < self.g => {
                 Ok((0..self.a).map(|x| bucket(*seed, x, self.g) == *z).collect())
