@@ -8,7 +8,8 @@ use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
     completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    metrics::MetricsArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    metrics::MetricsArguments, posterior::PosteriorArguments, schema::SchemaArguments, split::SplitArguments,
+    users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -29,6 +30,7 @@ Examples:
   sottovoce metrics -p grr:a=16,eps=1                     all metrics of randomised response
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
+  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   from tallies to knowledge, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce schema protocol                               what a protocol file may contain
 
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Split(SplitArguments),
     /// How many users a wanted utility takes
     Users(UsersArguments),
+    /// What tallies say about the distribution of the values, with intervals
+    Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// A complete small story on embedded data

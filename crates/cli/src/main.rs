@@ -35,6 +35,7 @@ fn run(command: Command) -> failure::Result {
         Command::Metrics(arguments) => command::metrics::run(&arguments),
         Command::Split(arguments) => command::split::run(&arguments),
         Command::Users(arguments) => command::users::run(&arguments),
+        Command::Posterior(arguments) => command::posterior::run(&arguments),
         Command::Describe(arguments) => command::describe::run(&arguments),
         Command::Demo(arguments) => command::demo::run(&arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),

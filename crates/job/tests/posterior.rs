@@ -65,3 +65,65 @@ fn exact_methods_meet_the_reference() {
     println!("{compared_values} values, the worst off by {worst:.1e}");
     assert!(compared_values > 250 && worst < 1e-10, "{compared_values} {worst:.1e}");
 }
+
+/// With about 350 values at four standard errors the false-alarm rate is 2 %; the seed is fixed.
+#[test]
+fn the_sampler_meets_the_reference_within_four_standard_errors() {
+    let options =
+        Options { choice: sottovoce::information::Choice::MonteCarlo, seed: 1, ..Options::default() };
+    for case in cases() {
+        let found = posterior(&case.protocol, &case.prior, &case.tallies, &options).unwrap();
+        let size = found.diagnostics.as_ref().unwrap();
+        assert!(size.converged, "{}: {size:?}", case.id);
+        let mut worst = 0f64;
+        for (x, (p, t)) in found.p.iter().zip(&found.t).enumerate() {
+            let expected = &case.expected["p"][x];
+            let mean_t = number(&case.expected["t"][x]["mean"]);
+            // A standard error of a quantile is √(q(1−q)/ESS) / density; as a probability it needs no density.
+            let z = (p.mean - number(&expected["mean"])) / p.error;
+            let z_t = (t.mean - mean_t) / (t.error + 1e-9);
+            for z in [z, z_t] {
+                assert!(z.abs() < 4.0, "{} {x}: {p:?} {t:?} {expected} {z} {z_t}", case.id);
+                worst = worst.max(z.abs());
+            }
+            let draws = found.draws.p.len() as f64;
+            for (q, key) in [(0.05, "0.05"), (0.5, "0.50"), (0.95, "0.95")] {
+                let bound = number(&expected["quantiles"][key]);
+                let below = found.draws.p.iter().filter(|p| p[x] <= bound).count() as f64 / draws;
+                // The first thousand draws are at most as good as independent ones; 0.6 is a typical efficiency.
+                let error = (q * (1.0 - q) / (0.6 * draws)).sqrt();
+                assert!((below - q).abs() < 4.0 * error, "{} {x} {key}: {below}", case.id);
+            }
+        }
+        if let Ok(evidence) = found.log_evidence {
+            let off = evidence.value - number(&case.expected["log_evidence"]);
+            assert!(off.abs() < 4.0 * evidence.error + 1e-9, "{}: {evidence:?} off by {off}", case.id);
+        }
+        println!("{} {:?} {size:?} worst {worst:.2} {:?}", case.id, found.method, found.log_evidence);
+    }
+}
+
+/// Warner's question asked in a real survey: 1604 of 2435 answers were "yes" through a channel that lies with probability 1/6.
+#[test]
+fn the_survey_by_quadrature_and_by_chains() {
+    let protocol = read_protocol(
+        "matrix:rows=0.8333333333333334/0.16666666666666666//0.16666666666666666/0.8333333333333334",
+    );
+    let protocol = protocol.unwrap().check(&sottovoce_job::PriorSpec::Jeffreys).unwrap().protocol;
+    let tallies = read_tallies(
+        r#"{"n": 2435, "counts": [{"y": 0, "count": 1604}, {"y": 1, "count": 831}]}"#,
+        &protocol,
+    );
+    let (prior, tallies) = (Prior::jeffreys(2).unwrap(), tallies.unwrap());
+    let options = Options { probabilities: vec![0.025, 0.5, 0.975], ..Options::default() };
+    let exact = posterior(&protocol, &prior, &tallies, &options).unwrap();
+    let chains = Options { choice: sottovoce::information::Choice::MonteCarlo, ..options };
+    let sampled = posterior(&protocol, &prior, &tallies, &chains).unwrap();
+    println!("{:?}\n{:?}", exact.p[0], sampled.p[0]);
+    assert!((exact.p[0].mean - sampled.p[0].mean).abs() < 4.0 * sampled.p[0].error);
+    for (exact, sampled) in exact.p[0].quantiles.iter().zip(&sampled.p[0].quantiles) {
+        assert!((exact.1 - sampled.1).abs() < 0.15 * 0.0144, "{exact:?} {sampled:?}");
+    }
+    // The unbiased estimate is (1604/2435 − 1/6)/(2/3) = 0.7381.
+    assert!((exact.p[0].mean - 0.7381).abs() < 5e-4);
+}

@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod metrics;
+pub(crate) mod posterior;
 pub(crate) mod schema;
 pub(crate) mod split;
 pub(crate) mod users;

@@ -107,7 +107,8 @@ impl Likelihood {
         self.members.extend(row.members);
         self.gains.extend(row.gains);
         if self.members.len() > MAX_MEMBERS {
-            return Err(Error::TooManyEntries { entries: self.members.len(), max: MAX_MEMBERS });
+            let (what, max) = ("the likelihood of these reports", MAX_MEMBERS as u128);
+            return Err(Error::TooMuch { what, entries: self.members.len() as u128, max });
         }
         self.rows.push(Row { count, base: row.base, end: self.members.len() });
         Ok(())

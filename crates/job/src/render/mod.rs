@@ -11,6 +11,7 @@ pub use document::{Document, Emphasis};
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::metrics::MetricsReport;
+use crate::posterior::PosteriorReport;
 use crate::split::Split;
 use crate::users::UsersReport;
 
@@ -68,6 +69,7 @@ macro_rules! render {
 render!(
     MetricsReport => metrics,
     Description => description,
+    PosteriorReport => posterior,
     Split => split,
     UsersReport => users,
     DemoReport => demo,

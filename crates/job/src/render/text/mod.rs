@@ -3,12 +3,14 @@
 mod demo;
 mod description;
 mod metrics;
+mod posterior;
 mod split;
 mod users;
 
 pub use demo::demo;
 pub use description::description;
 pub use metrics::metrics;
+pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
