@@ -50,7 +50,7 @@ fn randomised_response(a: usize, n: usize) {
     let tallies = simulated(&protocol, n);
     let response = GeneralisedRandomisedResponse::new(a, 1.0).unwrap();
     println!("GRR a = {a}, n = {n}, eps = 1, Jeffreys");
-    let ((wall, draws), cpu) = with_cpu(|| exact_draws(&response, &tallies, &prior, 1000, 1));
+    let ((wall, draws), cpu) = with_cpu(|| exact_draws(&response, &tallies, &prior, 1000, 1).unwrap());
     println!("  {} exact independent draws: {cpu:.3?} CPU, {wall:.3?}, {}", draws.p.len(), memory());
     let prior = Prior::Dirichlet(prior);
     let ((wall, _), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &Options::default()).unwrap());

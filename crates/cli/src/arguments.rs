@@ -30,7 +30,7 @@ Examples:
   sottovoce metrics -p grr:a=16,eps=1                     all metrics of randomised response
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
-  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   from tallies to knowledge, with intervals
+  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce schema protocol                               what a protocol file may contain
 

@@ -10,9 +10,6 @@ use crate::source::{Source, Written, read_text};
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 
-/// Most joint draws that may be asked for.
-const MAX_DRAWS: usize = 10_000_000;
-
 /// Whose posterior is wanted, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PosteriorSpec {
@@ -67,7 +64,7 @@ impl PosteriorSpec {
             prior: PriorSpec::Jeffreys.into(),
             tallies,
             level: 0.9,
-            draws: 1000,
+            draws: 0,
             grid: 0,
             choice: Choice::Automatic,
             seed: 0,
@@ -87,10 +84,6 @@ impl PosteriorSpec {
                 value,
                 allowed: "a probability above 0 and below 1",
             });
-        }
-        if !(1..=MAX_DRAWS).contains(&self.draws) {
-            let value = self.draws.to_string();
-            return Err(Error::Setting { name: "draws", value, allowed: "a number from 1 to 10000000" });
         }
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;

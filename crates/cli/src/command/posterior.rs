@@ -17,15 +17,17 @@ Examples:
   sottovoce posterior -p grr:a=16,eps=1 --tallies tallies.json
       How common each value is, with 90 % intervals.
 
-  sottovoce posterior -p protocol.json --tallies tallies.json --level 0.95 --draws 10000 --draws-out draws.csv
-      Also ten thousand joint draws of all frequencies.
+  sottovoce posterior -p P.json --tallies T.json --draws 4000 --draws-out D.csv
+      Also four thousand joint draws of all frequencies.
 
-  sottovoce posterior -p matrix:rows=0.8/0.2//0.2/0.8 --tallies '{\"counts\": [{\"y\": 0, \"count\": 60}, {\"y\": 1, \"count\": 40}]}'
+  sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
+      --tallies '{\"counts\":[{\"y\":0,\"count\":1604},{\"y\":1,\"count\":831}]}'
       Tallies may be written on the command line.
 
-A tallies file is {\"n\": 1000, \"counts\": [{\"y\": 0, \"count\": 17}, …]}, where y is an output:
-a number; for unary encoding and subset selection the list of inputs whose bit is
-set; for local hash [seed, z]; for a mixture [part, y]; for a product [y, y, …].";
+A tallies file is {\"n\": 1000, \"counts\": [{\"y\": 0, \"count\": 17}, …]}, where y is an
+output: a number; for unary encoding and subset selection the list of inputs
+whose bit is set; for local hash [seed, z]; for a mixture [part, y]; for a
+product [y, y, …].";
 
 /// What tallies say about the distribution of the values, and about the population itself.
 #[derive(Debug, Args)]
@@ -39,10 +41,10 @@ pub(crate) struct PosteriorArguments {
     /// Probability of the intervals
     #[arg(long, value_name = "L", default_value_t = 0.9, allow_negative_numbers = true)]
     level: f64,
-    /// Number of joint draws
+    /// Number of joint draws to write; Markov chains keep at most 4000
     #[arg(long, value_name = "K", default_value_t = 1000)]
     draws: usize,
-    /// Write the joint draws to this CSV file
+    /// Write joint draws of all frequencies to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     draws_out: Option<PathBuf>,
     /// Points of each marginal density, in JSON
@@ -76,7 +78,7 @@ fn spec(arguments: &PosteriorArguments) -> JobResult<PosteriorSpec> {
         prior: read_prior(&arguments.subject.prior)?,
         tallies: arguments.tallies.clone(),
         level: arguments.level,
-        draws: arguments.draws,
+        draws: if arguments.draws_out.is_some() { arguments.draws } else { 0 },
         grid: arguments.grid,
         choice: arguments.accuracy.method.into(),
         seed: arguments.computation.seed,

@@ -79,6 +79,6 @@ fn draws(known: &[u64], silent: u64, parts: &Parts<'_>, weights: &[f64], options
         let t = multinomial(silent, &p, rng).iter().zip(known).map(|(more, k)| more + k).collect();
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws()).into_par_iter().map(draw).unzip();
+    let (p, t) = (0..options.enough_draws(known.len())).into_par_iter().map(draw).unzip();
     Draws { p, t }
 }

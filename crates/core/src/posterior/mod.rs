@@ -68,6 +68,7 @@ pub fn posterior(
     if prior.inputs() != protocol.inputs() {
         return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() });
     }
+    options.check_draws(prior.inputs())?;
     let likelihood = Likelihood::new(protocol, tallies)?;
     if let Prior::Points(points) = prior {
         return points::posterior(&likelihood, points, options);
@@ -99,7 +100,7 @@ fn exact(
         return Some(certain::posterior(likelihood, &known, parts, options));
     }
     if let Protocol::GeneralisedRandomisedResponse(response) = protocol {
-        return Some(response::posterior(response, tallies, parts, options));
+        return response::posterior(response, tallies, parts, options);
     }
     if likelihood.inputs() == 2 {
         return Some(two_values::posterior(likelihood, parts, options));

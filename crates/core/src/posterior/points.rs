@@ -73,6 +73,6 @@ fn draws(likelihood: &Likelihood, points: &[Vec<f64>], weights: &[f64], options:
         let t = likelihood.sample_tallies(&p, rng);
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws()).into_par_iter().map(draw).unzip();
+    let (p, t) = (0..options.enough_draws(likelihood.inputs())).into_par_iter().map(draw).unzip();
     Draws { p, t }
 }

@@ -39,15 +39,19 @@ use crate::tallies::Tallies;
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.
 const SAMPLES_PER_DEVIATION: f64 = 3.0;
 
-/// The posterior of randomised response.
+/// Most coefficients of all prefixes together, and of all suffixes: half a gigabyte each.
+const MAX_COEFFICIENTS: usize = 1 << 26;
+
+/// The posterior of randomised response, if its products fit into memory.
 pub(crate) fn posterior(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
     parts: &Parts<'_>,
     options: &Options<'_>,
-) -> Posterior {
+) -> Option<Posterior> {
     let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
-    let chains: Vec<Chain<'_>> = parts.par_iter().map(|(_, prior)| Chain::new(prior, beta, &s)).collect();
+    let chains: Vec<Chain<'_>> =
+        parts.par_iter().map(|(_, prior)| Chain::new(prior, beta, &s)).collect::<Option<_>>()?;
     let ln_joint: Vec<f64> =
         parts.iter().zip(&chains).map(|((w, _), chain)| w.ln() + chain.ln_evidence()).collect();
     let ln_total = ln_sum_exp(&ln_joint);
@@ -56,11 +60,11 @@ pub(crate) fn posterior(
         (0..s.len()).into_par_iter().map(|x| marginal(&chains, &weights, x, options)).collect();
     let (p, mut t): (Vec<Summary>, Vec<Summary>) = answers.into_iter().map(|[p, t]| (p, t)).unzip();
     let draws =
-        draws(&chains, &weights, options.enough_draws(), options.seed).into_quantiles(&mut t, options);
+        draws(&chains, &weights, options.enough_draws(s.len()), options.seed).into_quantiles(&mut t, options);
     let n = tallies.n() as f64;
     let value = ln_total + n * protocol.lie().ln();
     let error = 1e-13 * (1.0 + n * protocol.lie().ln().abs());
-    Posterior {
+    Some(Posterior {
         n: tallies.n(),
         method: Method::Enumeration,
         log_evidence: Ok(Evaluation::new(value, error, Method::Enumeration)),
@@ -69,19 +73,20 @@ pub(crate) fn posterior(
         t_quantiles: Method::MonteCarlo,
         draws,
         diagnostics: None,
-    }
+    })
 }
 
 /// Exact and independent draws of `P` and `T` after reports of randomised response, and nothing else: quicker than a whole posterior.
+/// `None` if the products would not fit into memory.
 pub fn exact_draws(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
     prior: &Dirichlet,
     count: usize,
     seed: u64,
-) -> Draws {
+) -> Option<Draws> {
     let s = counts(protocol.inputs(), tallies);
-    draws(&[Chain::new(prior, protocol.epsilon().exp_m1(), &s)], &[1.0], count, seed)
+    Some(draws(&[Chain::new(prior, protocol.epsilon().exp_m1(), &s)?], &[1.0], count, seed))
 }
 
 fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
@@ -133,19 +138,25 @@ struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Self {
+    /// The products, if they fit into memory.
+    fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Option<Self> {
         let polynomials = Polynomials::of_tally(prior, beta, s, EXACT_CUTOFF);
         let factors: Vec<Window> =
             s.iter().zip(prior.alpha()).map(|(s, alpha)| polynomials.factor(*alpha, *s)).collect();
-        let mut prefixes = vec![Window::one()];
+        let (mut prefixes, mut held) = (vec![Window::one()], 0);
         for factor in &factors {
-            prefixes.push(prefixes[prefixes.len() - 1].times(factor, EXACT_CUTOFF));
+            let next = prefixes[prefixes.len() - 1].times(factor, EXACT_CUTOFF);
+            held += next.coefficients.len();
+            if held > MAX_COEFFICIENTS {
+                return None;
+            }
+            prefixes.push(next);
         }
         let all = &prefixes[factors.len()];
         let terms = all.coefficients.iter().enumerate();
         let honest = terms.map(|(i, c)| c * polynomials.ln_weight(all.low + i).exp()).collect();
         let n = s.iter().sum();
-        Chain { prior, beta, s, n, polynomials, factors, prefixes, suffixes: OnceLock::new(), honest }
+        Some(Chain { prior, beta, s, n, polynomials, factors, prefixes, suffixes: OnceLock::new(), honest })
     }
 
     fn suffix(&self, x: usize) -> &Window {
@@ -304,7 +315,7 @@ mod tests {
             for prior in
                 [Dirichlet::jeffreys(4).unwrap(), Dirichlet::new(vec![0.01, 3.0, 1e-3, 20.0]).unwrap()]
             {
-                let chain = Chain::new(&prior, epsilon.exp_m1(), &s);
+                let chain = Chain::new(&prior, epsilon.exp_m1(), &s).unwrap();
                 for x in 0..4 {
                     let (whole, part) = (chain.ln_evidence(), chain.marginal(x).ln_total());
                     let rounding = 1e-11 * (1.0 + whole.abs());
@@ -320,7 +331,7 @@ mod tests {
         let (protocol, tallies) = case(4, 1.0, &[50, 30, 11, 9]);
         let prior = Dirichlet::new(vec![0.5, 2.0, 0.2, 1.0]).unwrap();
         let options = Options { draws: 20_000, ..Options::default() };
-        let found = posterior(&protocol, &tallies, &[(1.0, &prior)], &options);
+        let found = posterior(&protocol, &tallies, &[(1.0, &prior)], &options).unwrap();
         let count = found.draws.p.len() as f64;
         for x in 0..4 {
             let p: f64 = found.draws.p.iter().map(|p| p[x]).sum::<f64>() / count;
@@ -332,6 +343,6 @@ mod tests {
             let square = found.covariance(x, x);
             assert!((square.sqrt() / found.p[x].sd - 1.0).abs() < 0.03, "{x}: {square}");
         }
-        assert_eq!(exact_draws(&protocol, &tallies, &prior, 10, 0).p, found.draws.p[..10]);
+        assert_eq!(exact_draws(&protocol, &tallies, &prior, 10, 0).unwrap().p, found.draws.p[..10]);
     }
 }

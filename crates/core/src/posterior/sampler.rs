@@ -57,6 +57,9 @@ const SAMPLE_SIZE: f64 = 600.0;
 /// Most doublings of the length of the chains.
 const DOUBLINGS: u32 = 6;
 
+/// Most entries of the second derivative of the likelihood, and of rows held in full: half a gigabyte.
+const MAX_CURVATURE: usize = 1 << 26;
+
 /// Proposals of an iteration.
 const PROPOSALS: usize = 2;
 
@@ -70,8 +73,13 @@ pub(crate) fn posterior(
     parts: &Parts<'_>,
     options: &Options<'_>,
 ) -> Result<Posterior> {
-    let belief = Belief::new(prior, None);
-    let dense = (!many(likelihood.len(), likelihood.inputs())).then(|| likelihood.dense());
+    let (a, belief) = (likelihood.inputs(), Belief::new(prior, None));
+    if a * a > MAX_CURVATURE {
+        let (entries, max) = ((a * a) as u128, MAX_CURVATURE as u128);
+        return Err(Error::TooMuch { what: "the second derivative of the likelihood", entries, max });
+    }
+    let few = !many(likelihood.len(), a) && likelihood.len() * a <= MAX_CURVATURE;
+    let dense = few.then(|| likelihood.dense());
     let rows: &dyn Rows = dense.as_ref().map_or(likelihood, |dense| dense);
     let centre = centre(likelihood, parts);
     let target = Target::around(centre, rows, &belief, &mut generator(options.seed, u64::MAX));
@@ -457,8 +465,9 @@ impl Rows for Likelihood {
         self.ln_value(p)
     }
 
+    /// In this form only a surrogate is followed.
     fn many(&self) -> bool {
-        many(self.len(), self.inputs())
+        true
     }
 
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {

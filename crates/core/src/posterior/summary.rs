@@ -1,7 +1,11 @@
 //! What is asked of a posterior, and what it answers.
 
+use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, Observer};
+
+/// Numbers of draws that are held unasked: some hundred megabytes.
+const MAX_NUMBERS: usize = 20_000_000;
 
 /// What the caller may choose.
 #[derive(Clone)]
@@ -37,9 +41,21 @@ impl Default for Options<'_> {
 }
 
 impl Options<'_> {
-    /// Draws from which what is not known exactly is found: at least enough for three digits of a probability.
-    pub(crate) fn enough_draws(&self) -> usize {
-        self.draws.max(4000)
+    /// Draws of so many values from which what is not known exactly is found: enough for three digits of a probability, if they fit into memory.
+    pub(crate) fn enough_draws(&self, a: usize) -> usize {
+        self.draws.max(4000.min(MAX_NUMBERS / a)).max(100)
+    }
+
+    /// Refuses more draws than fit into memory.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`].
+    pub(crate) fn check_draws(&self, a: usize) -> Result<()> {
+        let (entries, max) = (self.draws as u128 * a as u128, 8 * MAX_NUMBERS as u128);
+        if entries > max {
+            return Err(Error::TooMuch { what: "the joint draws", entries, max });
+        }
+        Ok(())
     }
 }
 
@@ -51,7 +67,7 @@ pub struct Posterior {
     /// How the marginals of `P` were found.
     pub method: Method,
     /// `ln P(Y⃗ = y⃗)` for one ordering of the reports, or why it is not known.
-    pub log_evidence: Result<Evaluation, &'static str>,
+    pub log_evidence: std::result::Result<Evaluation, &'static str>,
     /// The marginals of `P`.
     pub p: Vec<Summary>,
     /// The marginals of `T`, without densities.

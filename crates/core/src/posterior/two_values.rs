@@ -93,6 +93,6 @@ fn draws(likelihood: &Likelihood, first: &Mixture<'_>, options: &Options<'_>) ->
         let t = likelihood.sample_tallies(&p, rng);
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws()).into_par_iter().map(draw).unzip();
+    let (p, t) = (0..options.enough_draws(2)).into_par_iter().map(draw).unzip();
     Draws { p, t }
 }

@@ -66,14 +66,16 @@ fn explanation(document: &mut Document, report: &PosteriorReport) {
     document.line(Emphasis::Plain, format!("Method        {}", method(found)));
     match &found.log_evidence {
         Ok(e) => document.line(Emphasis::Plain, format!("Log evidence  {}", with_error(e.value, e.error))),
-        Err(reason) => document.line(Emphasis::Plain, format!("Log evidence  none: {reason}")),
+        Err(reason) => {
+            document.paragraph(Emphasis::Plain, 0, WIDTH, &format!("Log evidence: none; {reason}"))
+        }
     };
     let Some(d) = &found.diagnostics else { return };
     let words = format!(
-        "{} chains of {} draws: R-hat {:.3}, effective sample sizes {:.0} (bulk) and {:.0} (tail)",
+        "{} of {} draws; R-hat {:.3}; effective: bulk {:.0}, tail {:.0}",
         d.chains, d.length, d.r_hat, d.bulk, d.tail
     );
-    document.line(Emphasis::Plain, format!("Chains        {}", words));
+    document.line(Emphasis::Plain, format!("Chains        {words}"));
     if !d.converged {
         document.paragraph(
             Emphasis::Warning,
