@@ -9,7 +9,7 @@ use sottovoce_job::{Choice, Format, Settings};
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, completions::CompletionsArguments, demo::DemoArguments,
     describe::DescribeArguments, estimate::EstimateArguments, metrics::MetricsArguments,
-    schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    posterior::PosteriorArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -32,6 +32,7 @@ Examples:
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
   sottovoce estimate -p grr:a=3,eps=2 --tallies t.json    from tallies to frequencies
   sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
+  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce schema protocol                               what a protocol file may contain
 
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Estimate(EstimateArguments),
     /// How far estimated frequencies are off on average
     Accuracy(AccuracyCommand),
+    /// What tallies say about the distribution of the values, with intervals
+    Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// A complete small story on embedded data

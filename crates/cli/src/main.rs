@@ -37,6 +37,7 @@ fn run(command: Command) -> failure::Result {
         Command::Users(arguments) => command::users::run(&arguments),
         Command::Estimate(arguments) => command::estimate::run(&arguments),
         Command::Accuracy(arguments) => command::accuracy::run(&arguments),
+        Command::Posterior(arguments) => command::posterior::run(&arguments),
         Command::Describe(arguments) => command::describe::run(&arguments),
         Command::Demo(arguments) => command::demo::run(&arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),

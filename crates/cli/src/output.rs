@@ -16,8 +16,7 @@ impl OutputArguments {
         let Some(path) = self.file() else {
             return print(document);
         };
-        replace(path, document.to_string().as_bytes())
-            .map_err(|error| Failure::Write { path: Some(path.to_owned()), error })?;
+        write_file(path, document.to_string().as_bytes())?;
         if !self.quiet {
             say(AnsiColor::Green, "wrote", &path.to_string_lossy());
         }
@@ -28,6 +27,11 @@ impl OutputArguments {
     pub(crate) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| !is_standard_output(path))
     }
+}
+
+/// Writes a file, complete or not at all.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
+    replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.to_owned()), error })
 }
 
 /// Whether the path is another name for standard output. Replacing what `/dev/stdout` points to would take the file away

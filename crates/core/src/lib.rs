@@ -13,6 +13,7 @@ pub mod leakage;
 pub mod metric;
 pub mod optimal_parameter;
 pub mod output;
+pub mod posterior;
 pub mod prior;
 pub mod protocol;
 pub mod special;

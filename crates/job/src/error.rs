@@ -117,6 +117,14 @@ pub enum Error {
         /// The allowed range in words.
         allowed: &'static str,
     },
+    /// Tallies that do not fit the protocol.
+    #[error("{source_name}: {error}")]
+    Tallies {
+        /// Where the tallies come from.
+        source_name: Source,
+        /// What is wrong with them.
+        error: sottovoce_collect::Error,
+    },
     /// A refusal of the numerical library that concerns no single field.
     #[error(transparent)]
     Numbers(#[from] sottovoce::Error),
@@ -229,6 +237,10 @@ impl Error {
                 Some("a specification is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
             }
             Error::Field { source_name, problem, .. } => problem.hint(source_name),
+            Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
+                "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
+                    .into(),
+            ),
             _ => None,
         }
     }

@@ -23,6 +23,7 @@ pub mod describe;
 pub mod error;
 pub mod estimate;
 pub mod metrics;
+pub mod posterior;
 pub mod render;
 pub mod source;
 pub mod spec;
@@ -38,8 +39,9 @@ pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use render::Format;
-pub use sottovoce::information::Choice;
+pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Step, Watcher};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

@@ -130,6 +130,24 @@ pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
     Ok((source, text))
 }
 
+/// The JSON text that an argument stands for: a file, inline JSON or `-`, with its place.
+pub(crate) fn read_text(argument: &str, example: &'static str) -> Result<(Source, String)> {
+    let argument = argument.trim();
+    if argument.is_empty() {
+        return Err(Error::Empty { source_name: Source::InlineJson, example });
+    }
+    if argument.starts_with('{') {
+        return Ok((Source::InlineJson, argument.to_owned()));
+    }
+    let (source, _, text) = if argument == "-" {
+        read(Source::StandardInput, Some(Path::new("-.json")), io::stdin().lock(), example)?
+    } else {
+        let path = Path::new(argument);
+        read(Source::File(path.to_owned()), Some(Path::new("-.json")), open(path)?, example)?
+    };
+    Ok((source, text))
+}
+
 /// Whether an argument is a shorthand: it starts with a kind, or looks like one and there is no such file.
 fn is_shorthand(argument: &str, kinds: &[&'static str]) -> bool {
     let head = argument.split(':').next().unwrap_or_default();

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod estimate;
 pub(crate) mod metrics;
+pub(crate) mod posterior;
 pub(crate) mod schema;
 pub(crate) mod split;
 pub(crate) mod users;

@@ -8,6 +8,7 @@ use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Split};
 use crate::users::{Count, UsersReport};
 
@@ -86,6 +87,22 @@ pub fn users(report: &UsersReport) -> String {
         row("truth", &report.truth, String::new(), String::new()),
     ];
     table(header, rows.into_iter())
+}
+
+/// The report of the job `posterior`: two lines for each value, one of `P` and one of `T`.
+pub fn posterior(report: &PosteriorReport) -> String {
+    let found = &report.posterior;
+    let probability = |i: usize| number(found.p[0].quantiles[i].0);
+    let header = ["of", "label", "mean", "sd", "error"].map(String::from).into_iter();
+    let quantiles = (0..found.p[0].quantiles.len()).map(|i| format!("q{}", probability(i)));
+    let mut text = line(header.chain(quantiles));
+    for (of, summaries) in [("p", &found.p), ("t", &found.t)] {
+        for (label, s) in report.labels.iter().zip(summaries) {
+            let start = [of.into(), label.clone(), number(s.mean), number(s.sd), number(s.error)].into_iter();
+            text += &line(start.chain(s.quantiles.iter().map(|(_, value)| number(*value))));
+        }
+    }
+    text
 }
 
 /// The report of the job `demo`: one line for each label.
@@ -180,8 +197,12 @@ fn power(bits: f64) -> String {
 }
 
 fn table<const N: usize>(header: [String; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let line = |cells: [String; N]| cells.map(quoted).join(",") + "\n";
-    std::iter::once(header).chain(rows).map(line).collect()
+    std::iter::once(header).chain(rows).map(|cells| line(cells.into_iter())).collect()
+}
+
+/// One line of cells.
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn quoted(cell: String) -> String {

@@ -3,12 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
+use sottovoce::posterior::Summary;
 
 use crate::accuracy::{AccuracyReport, Entry, Where};
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
 use crate::estimate::{Column, EstimateReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Side, Split};
 use crate::users::{Count, UsersReport};
 
@@ -85,6 +87,54 @@ fn count(count: &Count) -> String {
     }
     json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
     compact(&json)
+}
+
+/// The report of the job `posterior`.
+pub fn posterior(report: &PosteriorReport) -> String {
+    let found = &report.posterior;
+    let evidence = found.log_evidence.as_ref();
+    let summaries = |summaries: &[Summary]| {
+        lines(report.labels.iter().zip(summaries).map(|(label, s)| compact(&summary(label, s))))
+    };
+    let diagnostics = found.diagnostics.as_ref().map(|d| {
+        json!({
+            "chains": d.chains, "length": d.length, "r_hat": number(d.r_hat), "ess_bulk": number(d.bulk),
+            "ess_tail": number(d.tail), "acceptance": number(d.acceptance), "converged": d.converged,
+        })
+    });
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("n", compact(&found.n)),
+        ("level", compact(&number(report.level))),
+        ("method", compact(&found.method.name())),
+        ("log_evidence", compact(&evidence.ok().map(|e| number(e.value)))),
+        ("log_evidence_error", compact(&evidence.ok().map(|e| number(e.error)))),
+        ("log_evidence_reason", compact(&evidence.err())),
+        ("p", summaries(&found.p)),
+        ("t", summaries(&found.t)),
+        ("t_quantiles_method", compact(&found.t_quantiles.name())),
+        ("diagnostics", compact(&diagnostics)),
+    ])
+}
+
+/// A marginal with the name of its value.
+fn summary(label: &str, summary: &Summary) -> Json {
+    let quantile = |(q, value): &(f64, f64)| (probability(*q), number(*value));
+    let quantiles: serde_json::Map<String, Json> = summary.quantiles.iter().map(quantile).collect();
+    let mut json = json!({
+        "label": label, "mean": number(summary.mean), "sd": number(summary.sd), "error": number(summary.error),
+        "quantiles": quantiles,
+    });
+    if !summary.density.is_empty() {
+        json["density"] = summary.density.iter().map(|(p, density)| json!([p, density])).collect();
+    }
+    json
+}
+
+/// A probability as the name of its quantile: `0.05` and not `0.04999999999999999`.
+fn probability(q: f64) -> String {
+    ((q * 1e12).round() / 1e12).to_string()
 }
 
 /// The report of the job `demo`.

@@ -13,6 +13,7 @@ use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
+use crate::posterior::PosteriorReport;
 use crate::split::Split;
 use crate::users::UsersReport;
 
@@ -70,6 +71,7 @@ macro_rules! render {
 render!(
     MetricsReport => metrics,
     Description => description,
+    PosteriorReport => posterior,
     Split => split,
     UsersReport => users,
     DemoReport => demo,

@@ -5,6 +5,7 @@ mod demo;
 mod description;
 mod estimate;
 mod metrics;
+mod posterior;
 mod split;
 mod users;
 
@@ -13,6 +14,7 @@ pub use demo::demo;
 pub use description::description;
 pub use estimate::estimate;
 pub use metrics::metrics;
+pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
