@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
-    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    metrics::MetricsArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    budget::BudgetArguments, choose::ChooseArguments, completions::CompletionsArguments, demo::DemoArguments,
+    describe::DescribeArguments, design::DesignArguments, metrics::MetricsArguments, schema::SchemaArguments,
+    split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -30,6 +31,8 @@ Examples:
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
+  sottovoce design --a 6 --epsilon 1                      the best protocol, with a proof
+  sottovoce choose --a 16 --n 100000 --epsilon 1          which protocol to use
   sottovoce schema protocol                               what a protocol file may contain
 
 A protocol is a .json or .toml file, inline JSON, `-` for standard input, or a
@@ -51,6 +54,12 @@ pub(crate) enum Command {
     Users(UsersArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
+    /// The best protocol for a privacy requirement, with a certificate
+    Design(DesignArguments),
+    /// Which protocol, which epsilon, and are there enough users?
+    Choose(ChooseArguments),
+    /// What several protocols on the same value spend together
+    Budget(BudgetArguments),
     /// A complete small story on embedded data
     Demo(DemoArguments),
     /// The JSON schema of a protocol or prior

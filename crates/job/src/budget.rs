@@ -99,7 +99,8 @@ impl BudgetSpec {
     }
 
     fn check_limits(&self) -> Result<()> {
-        let wrong = |name, value: f64, allowed| Err(Error::Setting { name, value: value.to_string(), allowed });
+        let wrong =
+            |name, value: f64, allowed| Err(Error::Setting { name, value: value.to_string(), allowed });
         if self.protocols.is_empty() {
             return Err(Error::Setting { name: "protocols", value: "none".into(), allowed: "at least one" });
         }
@@ -155,9 +156,11 @@ mod tests {
     #[test]
     fn together_they_spend_at_most_the_sums() {
         let report = report(&["grr:a=3,eps=0.5", "oue:a=3,eps=1"]);
-        let (together, bound) = (report.worst_case.together.number().unwrap(), report.worst_case.bound.as_ref().unwrap());
+        let (together, bound) =
+            (report.worst_case.together.number().unwrap(), report.worst_case.bound.as_ref().unwrap());
         assert!((bound.value - 1.5).abs() < 1e-12 && together.value <= bound.value + 1e-12);
-        let (together, bound) = (report.average.together.number().unwrap(), report.average.bound.as_ref().unwrap());
+        let (together, bound) =
+            (report.average.together.number().unwrap(), report.average.bound.as_ref().unwrap());
         assert!(together.value >= bound.value && together.value < 1.0, "{together:?} {bound:?}");
         let (left, sure) = report.average.left().unwrap();
         assert!(left.unwrap() >= sure.unwrap());
@@ -175,7 +178,8 @@ mod tests {
         // Each protects another pair: the worst pair is never the same.
         let one = "matrix:rows=0.8/0.2/0.2//0.2/0.8/0.8";
         let report = report(&[one, "matrix:rows=0.8/0.8/0.2//0.2/0.2/0.8"]);
-        let (together, bound) = (report.worst_case.together.number().unwrap(), report.worst_case.bound.as_ref().unwrap());
+        let (together, bound) =
+            (report.worst_case.together.number().unwrap(), report.worst_case.bound.as_ref().unwrap());
         assert!(together.value <= bound.value + 1e-12);
     }
 

@@ -17,8 +17,11 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod budget;
+pub mod choose;
 pub mod demo;
 pub mod describe;
+pub mod design;
 pub mod error;
 pub mod metrics;
 pub mod render;
@@ -29,7 +32,10 @@ mod subject;
 mod suggestion;
 pub mod users;
 
+pub use budget::{BudgetReport, BudgetSpec};
+pub use choose::{ChooseReport, ChooseSpec};
 pub use describe::{DescribeSpec, Description};
+pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use sottovoce::Metric;
 

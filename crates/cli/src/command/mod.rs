@@ -1,8 +1,11 @@
 //! The commands, one file each: arguments, examples, and the walk.
 
+pub(crate) mod budget;
+pub(crate) mod choose;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod design;
 pub(crate) mod metrics;
 pub(crate) mod schema;
 pub(crate) mod split;

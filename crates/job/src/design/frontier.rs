@@ -112,7 +112,9 @@ impl FrontierSpec {
         let requirement = self.requirement(privacy)?;
         let effort = Effort { gap: self.settings.tolerance.unwrap_or(1e-4), seed: self.settings.seed };
         let design = best_protocol(prior, &requirement, effort)?;
-        let best = self.participation(&design.protocol, prior).ok_or(Error::Numbers(sottovoce::Error::DesignPrior))?;
+        let best = self
+            .participation(&design.protocol, prior)
+            .ok_or(Error::Numbers(sottovoce::Error::DesignPrior))?;
         let curve = |family: Family| {
             let (protocol, _) = family.tuned(prior, &requirement, &self.settings)?;
             self.participation(&protocol, prior)

@@ -101,7 +101,8 @@ impl DesignSpec {
         let prior = self.prior.check(self.inputs)?;
         let requirement = Requirement::new(self.epsilon, self.least_average_privacy)?;
         check_users(self.users.as_slice())?;
-        if !prior.is_continuous() && (self.least_average_privacy.is_some() || self.users.is_some_and(|n| n > 1))
+        if !prior.is_continuous()
+            && (self.least_average_privacy.is_some() || self.users.is_some_and(|n| n > 1))
         {
             return Err(Error::Setting {
                 name: "prior",
@@ -175,9 +176,8 @@ impl DesignJob {
 
     fn for_one_user(&self, epsilon: f64) -> Result<DesignReport> {
         let OneUserDesign { protocol, gap, multipliers, .. } = best_for_one_user(&self.prior, epsilon)?;
-        let candidate = |name, protocol: &Protocol, spec| {
-            self.candidate(name, protocol, spec, &ONE_REPORT, Some(1))
-        };
+        let candidate =
+            |name, protocol: &Protocol, spec| self.candidate(name, protocol, spec, &ONE_REPORT, Some(1));
         let rank = protocol.rank()?.value;
         let mut remarks = Vec::new();
         if rank < protocol.inputs() {

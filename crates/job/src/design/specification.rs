@@ -1,6 +1,6 @@
 //! From a designed protocol back to a specification.
 
-use sottovoce::{Channel, Protocol};
+use sottovoce::Protocol;
 
 use crate::error::Result;
 use crate::spec::{ProtocolKind, ProtocolSpec};

@@ -8,8 +8,11 @@ pub mod text;
 
 pub use document::{Document, Emphasis};
 
+use crate::budget::BudgetReport;
+use crate::choose::ChooseReport;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::design::{DesignReport, Frontier};
 use crate::metrics::MetricsReport;
 use crate::split::Split;
 use crate::users::UsersReport;
@@ -71,4 +74,8 @@ render!(
     Split => split,
     UsersReport => users,
     DemoReport => demo,
+    DesignReport => design,
+    Frontier => frontier,
+    ChooseReport => choose,
+    BudgetReport => budget,
 );

@@ -2,12 +2,14 @@
 
 mod demo;
 mod description;
+mod design;
 mod metrics;
 mod split;
 mod users;
 
 pub use demo::demo;
 pub use description::description;
+pub use design::{budget, choose, design, frontier};
 pub use metrics::metrics;
 pub use split::split;
 pub use users::users;
