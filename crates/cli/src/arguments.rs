@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
-    accuracy::AccuracyArguments as AccuracyCommand, completions::CompletionsArguments, demo::DemoArguments,
-    describe::DescribeArguments, estimate::EstimateArguments, metrics::MetricsArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
+    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
+    design::DesignArguments, estimate::EstimateArguments, metrics::MetricsArguments,
     posterior::PosteriorArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
@@ -34,6 +35,8 @@ Examples:
   sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
   sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
+  sottovoce design --a 6 --epsilon 1                      the best protocol, with a proof
+  sottovoce choose --a 16 --n 100000 --epsilon 1          which protocol to use
   sottovoce schema protocol                               what a protocol file may contain
 
 A protocol is a .json or .toml file, inline JSON, `-` for standard input, or a
@@ -61,6 +64,12 @@ pub(crate) enum Command {
     Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
+    /// The best protocol for a privacy requirement, with a certificate
+    Design(DesignArguments),
+    /// Which protocol, which epsilon, and are there enough users?
+    Choose(ChooseArguments),
+    /// What several protocols on the same value spend together
+    Budget(BudgetArguments),
     /// A complete small story on embedded data
     Demo(DemoArguments),
     /// The JSON schema of a protocol or prior

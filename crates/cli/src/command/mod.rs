@@ -1,9 +1,12 @@
 //! The commands, one file each: arguments, examples, and the walk.
 
 pub(crate) mod accuracy;
+pub(crate) mod budget;
+pub(crate) mod choose;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod design;
 pub(crate) mod estimate;
 pub(crate) mod metrics;
 pub(crate) mod posterior;

@@ -9,8 +9,11 @@ pub mod text;
 pub use document::{Document, Emphasis};
 
 use crate::accuracy::AccuracyReport;
+use crate::budget::BudgetReport;
+use crate::choose::ChooseReport;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
@@ -77,4 +80,8 @@ render!(
     DemoReport => demo,
     EstimateReport => estimate,
     AccuracyReport => accuracy,
+    DesignReport => design,
+    Frontier => frontier,
+    ChooseReport => choose,
+    BudgetReport => budget,
 );

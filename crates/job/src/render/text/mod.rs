@@ -3,6 +3,7 @@
 mod accuracy;
 mod demo;
 mod description;
+mod design;
 mod estimate;
 mod metrics;
 mod posterior;
@@ -12,6 +13,7 @@ mod users;
 pub use accuracy::accuracy;
 pub use demo::demo;
 pub use description::description;
+pub use design::{budget, choose, design, frontier};
 pub use estimate::estimate;
 pub use metrics::metrics;
 pub use posterior::posterior;
