@@ -292,8 +292,9 @@ impl Chooser<'_> {
 const SAME: f64 = 1e-4;
 
 fn sorted(mut runners: Vec<Runner>) -> Vec<Runner> {
-    runners.sort_by(|l, r| r.utility.total_cmp(&l.utility));
-    // One protocol may have two names, as randomised response is the selection of subsets of size 1.
+    // One protocol may have two names, as randomised response is the selection of subsets of size 1: the first name stays first.
+    let rank = |runner: &Runner| (runner.utility * 1e9).round();
+    runners.sort_by(|l, r| rank(r).total_cmp(&rank(l)));
     runners.dedup_by(|next, kept| (kept.utility - next.utility).abs() < 1e-9);
     runners
 }

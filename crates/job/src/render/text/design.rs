@@ -202,7 +202,7 @@ fn bound_name(account: &Account) -> &'static str {
 }
 
 fn account_line(document: &mut Document, name: &str, answer: &Answer) {
-    document.push(Emphasis::Plain, format!("    {:<44}", super::clipped(name, 42)));
+    document.push(Emphasis::Plain, format!("    {:<38}", super::clipped(name, 36)));
     told(document, answer);
 }
 
