@@ -3,7 +3,7 @@
 //! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
 //!
 //! ```text
-//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv
+//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv | html
 //! ```
 //!
 //! ```
@@ -17,9 +17,12 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod compare;
 pub mod demo;
 pub mod describe;
 pub mod error;
+pub mod explain;
+pub mod figures;
 pub mod metrics;
 pub mod render;
 pub mod source;
@@ -29,6 +32,7 @@ mod subject;
 mod suggestion;
 pub mod users;
 
+pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use sottovoce::Metric;

@@ -1,8 +1,12 @@
 //! The commands, one file each: arguments, examples, and the walk.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod describe;
+pub(crate) mod explain;
+pub(crate) mod figures;
+pub(crate) mod manual;
 pub(crate) mod metrics;
 pub(crate) mod schema;
 pub(crate) mod split;

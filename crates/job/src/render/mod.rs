@@ -2,12 +2,15 @@
 
 pub mod csv;
 mod document;
+pub mod html;
 pub mod json;
-mod number;
+pub(crate) mod number;
 pub mod text;
 
-pub use document::{Document, Emphasis};
+pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
+pub use sottovoce_chart::Size;
 
+use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::metrics::MetricsReport;
@@ -24,6 +27,8 @@ pub enum Format {
     Json,
     /// For spreadsheets.
     Csv,
+    /// For a browser: one file that needs nothing else.
+    Html,
 }
 
 /// A report that can be rendered in every format.
@@ -43,6 +48,7 @@ pub trait Render {
             Format::Text => self.text(),
             Format::Json => Document::plain(self.json()),
             Format::Csv => Document::plain(self.csv()),
+            Format::Html => Document::plain(html::page(&self.text())),
         }
     }
 }
@@ -69,6 +75,7 @@ render!(
     MetricsReport => metrics,
     Description => description,
     Split => split,
+    Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
 );
