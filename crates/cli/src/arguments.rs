@@ -7,10 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
-    compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
-    describe::DescribeArguments, explain::ExplainArguments, figures::FiguresArguments,
-    manual::ManualArguments, metrics::MetricsArguments, schema::SchemaArguments, split::SplitArguments,
-    users::UsersArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, compare::CompareArguments,
+    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
+    estimate::EstimateArguments, explain::ExplainArguments, figures::FiguresArguments,
+    manual::ManualArguments, metrics::MetricsArguments, posterior::PosteriorArguments,
+    schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -36,6 +37,9 @@ Examples:
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
   sottovoce compare -p grr:a=16,eps=1 oue:a=16,eps=1      which of them is best
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
+  sottovoce estimate -p grr:a=3,eps=2 --tallies t.json    from tallies to frequencies
+  sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
+  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
   sottovoce explain s_mu                                  what a metric means
   sottovoce figures --out figures                         the paper's pictures
@@ -60,6 +64,12 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// How many users a wanted utility takes
     Users(UsersArguments),
+    /// Frequencies from tallies, by several estimators with intervals
+    Estimate(EstimateArguments),
+    /// How far estimated frequencies are off on average
+    Accuracy(AccuracyCommand),
+    /// What tallies say about the distribution of the values, with intervals
+    Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// What a metric means, how to read it, and what it costs

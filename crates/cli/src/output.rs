@@ -16,8 +16,7 @@ impl OutputArguments {
         let Some(path) = self.file() else {
             return print(document);
         };
-        replace(path, document.to_string().as_bytes())
-            .map_err(|error| Failure::Write { path: Some(path.to_owned()), error })?;
+        write_file(path, document.to_string().as_bytes())?;
         if !self.quiet {
             say(AnsiColor::Green, "wrote", &path.to_string_lossy());
         }
@@ -36,8 +35,7 @@ impl PictureArguments {
         let Some(path) = &self.picture else { return Ok(()) };
         for (position, chart) in document.charts().enumerate() {
             let path = numbered(path, position);
-            replace(&path, &picture(chart, &path))
-                .map_err(|error| Failure::Write { path: Some(path.clone()), error })?;
+            write_file(&path, &picture(chart, &path))?;
             if !quiet {
                 say(AnsiColor::Green, "wrote", &path.to_string_lossy());
             }
@@ -61,6 +59,11 @@ fn numbered(path: &Path, position: usize) -> PathBuf {
     }
     let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!("{}-{}.{}", part(path.file_stem()), position + 1, part(path.extension())))
+}
+
+/// Writes a file, complete or not at all.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
+    replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.to_owned()), error })
 }
 
 /// Whether the path is another name for standard output. Replacing what `/dev/stdout` points to would take the file away
@@ -129,7 +132,7 @@ fn style(emphasis: Emphasis) -> Style {
 }
 
 /// Writes a file aside and then renames it, so that an interruption leaves the old file whole.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A device or a pipe cannot be replaced, and the file behind a link should be, not the link.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return File::create(path)?.write_all(bytes);

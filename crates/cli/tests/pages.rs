@@ -17,8 +17,9 @@ fn pages() -> Vec<(&'static str, String, usize)> {
         ("split", "split -p grr:a=3,eps=2 --n 20", 2),
         ("compare", "compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9", 1),
         ("sweep", "compare -p grr:a=4,eps=1 oue:a=4,eps=1 --sweep epsilon=0.1..8:12", 1),
+        ("posterior", "posterior -p grr:a=3,eps=1 --tallies {\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}", 1),
         ("metrics", "metrics -p grr:a=3,eps=1", 0),
-        ("describe", "describe -p grr:a=2,eps=1,labels=<b>no</b>/yes&no", 0),
+        ("describe", "describe -p grr:a=2,eps=1,labels=<b>no/yes&no", 0),
     ]
     .map(|(name, arguments, charts)| (name, sottovoce(&format!("{arguments} --format html")), charts))
     .into()

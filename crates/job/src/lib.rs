@@ -17,13 +17,16 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod accuracy;
 pub mod compare;
 pub mod demo;
 pub mod describe;
 pub mod error;
+pub mod estimate;
 pub mod explain;
 pub mod figures;
 pub mod metrics;
+pub mod posterior;
 pub mod render;
 pub mod source;
 pub mod spec;
@@ -32,14 +35,17 @@ mod subject;
 mod suggestion;
 pub mod users;
 
+pub use accuracy::{AccuracyReport, AccuracySpec};
 pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use render::Format;
-pub use sottovoce::information::Choice;
+pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Step, Watcher};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

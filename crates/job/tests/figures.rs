@@ -1,12 +1,17 @@
 //! The figures show what the reference values say.
 
+use std::sync::LazyLock;
+
 use serde_json::Value as Json;
 use sottovoce_chart::Annotation;
 use sottovoce_job::Settings;
 use sottovoce_job::figures::{Datum, Figure, figures};
 
-fn all() -> Vec<Figure> {
-    figures(Settings::default()).unwrap()
+/// All figures, made once for all tests.
+static ALL: LazyLock<Vec<Figure>> = LazyLock::new(|| figures(Settings::default()).unwrap());
+
+fn all() -> &'static [Figure] {
+    &ALL
 }
 
 /// The reference values of one metric under the Jeffreys prior: kind, a, epsilon, value and its error.

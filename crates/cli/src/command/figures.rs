@@ -9,7 +9,7 @@ use sottovoce_job::render::{Document, Emphasis, csv, html};
 
 use crate::arguments::ComputationArguments;
 use crate::failure::{Failure, Result};
-use crate::output::{picture, print, replace};
+use crate::output::{picture, print, write_file};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,15 +34,16 @@ pub(crate) fn run(arguments: &FiguresArguments) -> Result {
     arguments.computation.set_threads();
     let settings = Settings { seed: arguments.computation.seed, ..Settings::default() };
     let figures = figures(settings)?;
-    std::fs::create_dir_all(&arguments.out).map_err(|error| failure(&arguments.out, error))?;
+    std::fs::create_dir_all(&arguments.out)
+        .map_err(|error| Failure::Write { path: Some(arguments.out.clone()), error })?;
     for figure in &figures {
         for extension in ["svg", "png"] {
             let path = arguments.out.join(figure.name).with_extension(extension);
-            write(&path, &picture(&figure.chart, &path))?;
+            write_file(&path, &picture(&figure.chart, &path))?;
         }
-        write(&arguments.out.join(figure.name).with_extension("csv"), csv::figure(figure).as_bytes())?;
+        write_file(&arguments.out.join(figure.name).with_extension("csv"), csv::figure(figure).as_bytes())?;
     }
-    write(&arguments.out.join("index.html"), html::page(&page(&figures)).as_bytes())?;
+    write_file(&arguments.out.join("index.html"), html::page(&page(&figures)).as_bytes())?;
     if arguments.quiet { Ok(()) } else { print(&summary(&figures, &arguments.out)) }
 }
 
@@ -67,12 +68,4 @@ fn summary(figures: &[Figure], out: &Path) -> Document {
     document.line(Emphasis::Strong, out.join("index.html").display().to_string());
     document.paragraph(Emphasis::Plain, 4, 80, "All of them on one page.");
     document
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result {
-    replace(path, bytes).map_err(|error| failure(path, error))
-}
-
-fn failure(path: &Path, error: std::io::Error) -> Failure {
-    Failure::Write { path: Some(path.to_owned()), error }
 }

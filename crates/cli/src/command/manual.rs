@@ -7,7 +7,7 @@ use sottovoce_job::render::Document;
 
 use crate::arguments::Arguments;
 use crate::failure::{Failure, Result};
-use crate::output::{print, replace};
+use crate::output::{print, write_file};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,15 +33,12 @@ pub(crate) fn run(arguments: &ManualArguments) -> Result {
         let text = String::from_utf8_lossy(&rendered(&command)?).into_owned();
         return print(&Document::plain(text));
     };
-    let write = |path: &PathBuf, bytes: &[u8]| {
-        replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.clone()), error })
-    };
     std::fs::create_dir_all(directory)
         .map_err(|error| Failure::Write { path: Some(directory.clone()), error })?;
-    write(&directory.join("sottovoce.1"), &rendered(&command)?)?;
+    write_file(&directory.join("sottovoce.1"), &rendered(&command)?)?;
     for part in command.get_subcommands().filter(|part| part.get_name() != "help") {
         let file = format!("sottovoce-{}.1", part.get_name());
-        write(&directory.join(file), &rendered(part)?)?;
+        write_file(&directory.join(file), &rendered(part)?)?;
     }
     Ok(())
 }

@@ -20,18 +20,23 @@ fn data(privacy: Metric, settings: Settings) -> Result<Vec<Datum>> {
     let mut data = Vec::new();
     for (name, kind) in PROTOCOLS {
         for epsilon in epsilons() {
-            let [x, y] = at(kind, epsilon, privacy, settings)?;
+            let [x, y] = at(kind, epsilon, [privacy, Metric::EffectiveParticipation], settings)?;
             data.push(Datum { series: name.into(), varied: ("epsilon", epsilon), x, y });
         }
     }
     Ok(data)
 }
 
-/// Privacy and effective participation.
-fn at(kind: Kind, epsilon: f64, privacy: Metric, settings: Settings) -> Result<[Evaluation; 2]> {
+/// Some metrics of a protocol on three values.
+fn at<const N: usize>(
+    kind: Kind,
+    epsilon: f64,
+    metrics: [Metric; N],
+    settings: Settings,
+) -> Result<[Evaluation; N]> {
     let (protocol, prior) = (kind(3, epsilon)?, Prior::jeffreys(3)?);
     let analysis = Analysis::with_settings(&protocol, &prior, settings)?;
-    Ok([privacy, Metric::EffectiveParticipation].map(|metric| evaluation(&analysis, metric, None)))
+    Ok(metrics.map(|metric| evaluation(&analysis, metric, None)))
 }
 
 fn chart(title: &str, label: &str, data: &[Datum]) -> Chart {
@@ -79,10 +84,10 @@ fn crossing(settings: Settings) -> Result<(f64, f64)> {
         // Fifty halvings of the bracket exceed the digits of a double.
         for _ in 0..50 {
             let middle = 0.5 * (low + high);
-            let found = at(kind, middle, Metric::AveragePrivacy, settings)?[0].value;
+            let [found] = at(kind, middle, [Metric::AveragePrivacy], settings)?.map(|e| e.value);
             if found > privacy { low = middle } else { high = middle }
         }
-        Ok(at(kind, low, Metric::AveragePrivacy, settings)?[1].value)
+        Ok(at(kind, low, [Metric::EffectiveParticipation], settings)?[0].value)
     };
     let ahead = |privacy: f64| -> Result<f64> {
         Ok(participation(PROTOCOLS[0].1, privacy)? - participation(PROTOCOLS[2].1, privacy)?)

@@ -3,10 +3,13 @@
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
+use crate::accuracy::AccuracyReport;
 use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Split};
 use crate::users::{Count, UsersReport};
 
@@ -159,6 +162,22 @@ pub fn figure(figure: &crate::figures::Figure) -> String {
     table(header, figure.data.iter().map(row))
 }
 
+/// The report of the job `posterior`: two lines for each value, one of `P` and one of `T`.
+pub fn posterior(report: &PosteriorReport) -> String {
+    let found = &report.posterior;
+    let probability = |i: usize| number(found.p[0].quantiles[i].0);
+    let header = ["of", "label", "mean", "sd", "error"].map(String::from).into_iter();
+    let quantiles = (0..found.p[0].quantiles.len()).map(|i| format!("q{}", probability(i)));
+    let mut text = line(header.chain(quantiles));
+    for (of, summaries) in [("p", &found.p), ("t", &found.t)] {
+        for (label, s) in report.labels.iter().zip(summaries) {
+            let start = [of.into(), label.clone(), number(s.mean), number(s.sd), number(s.error)].into_iter();
+            text += &line(start.chain(s.quantiles.iter().map(|(_, value)| number(*value))));
+        }
+    }
+    text
+}
+
 /// The report of the job `demo`: one line for each label.
 pub fn demo(report: &DemoReport) -> String {
     let row = |f: &crate::demo::Frequency| {
@@ -166,6 +185,48 @@ pub fn demo(report: &DemoReport) -> String {
     };
     let header = ["label", "truth", "estimate", "standard_error"].map(String::from);
     table(header, report.frequencies.iter().map(row))
+}
+
+/// The report of the job `estimate`: one line for each estimator and input.
+pub fn estimate(report: &EstimateReport) -> String {
+    let header = ["label", "estimator", "estimate", "standard_error", "low", "high", "gap", "reason"];
+    let rows = report.columns.iter().flat_map(|column| {
+        let estimator = column.estimator.name();
+        report.labels.iter().enumerate().map(move |(x, label)| match &column.estimate {
+            Ok(found) => [
+                label.clone(),
+                estimator.into(),
+                number(found.values[x]),
+                found.standard_errors.as_ref().map(|errors| number(errors[x])).unwrap_or_default(),
+                number(found.intervals[x].low),
+                number(found.intervals[x].high),
+                found.certificate.map(|c| number(c.gap)).unwrap_or_default(),
+                String::new(),
+            ],
+            Err(reason) => {
+                let [none, error, low, high, gap] = std::array::from_fn(|_| String::new());
+                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone()]
+            }
+        })
+    });
+    table(header.map(String::from), rows)
+}
+
+/// The report of the job `accuracy`: one line for each number of users, distance and estimator.
+pub fn accuracy(report: &AccuracyReport) -> String {
+    let header = ["n", "distance", "estimator", "value", "error", "method", "draws", "reason"];
+    let rows = report.entries.iter().map(|entry| {
+        let [value, error, method, draws, reason] = match &entry.accuracy {
+            Ok(found) => {
+                let Evaluation { value, error, method } = found.evaluation;
+                [number(value), number(error), method.name().into(), found.draws.to_string(), String::new()]
+            }
+            Err(reason) => [String::new(), String::new(), String::new(), String::new(), reason.clone()],
+        };
+        let (distance, estimator) = (entry.distance.name().into(), entry.estimator.name().into());
+        [entry.n.to_string(), distance, estimator, value, error, method, draws, reason]
+    });
+    table(header.map(String::from), rows)
 }
 
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
@@ -209,8 +270,12 @@ fn power(bits: f64) -> String {
 }
 
 fn table<const N: usize>(header: [String; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let line = |cells: [String; N]| cells.map(quoted).join(",") + "\n";
-    std::iter::once(header).chain(rows).map(line).collect()
+    std::iter::once(header).chain(rows).map(|cells| line(cells.into_iter())).collect()
+}
+
+/// One line of cells.
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn quoted(cell: String) -> String {

@@ -10,10 +10,13 @@ pub mod text;
 pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
 pub use sottovoce_chart::Size;
 
+use crate::accuracy::AccuracyReport;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
+use crate::posterior::PosteriorReport;
 use crate::split::Split;
 use crate::users::UsersReport;
 
@@ -74,8 +77,11 @@ macro_rules! render {
 render!(
     MetricsReport => metrics,
     Description => description,
+    PosteriorReport => posterior,
     Split => split,
     Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
+    EstimateReport => estimate,
+    AccuracyReport => accuracy,
 );

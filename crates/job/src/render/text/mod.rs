@@ -1,16 +1,22 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
+mod accuracy;
 mod comparison;
 mod demo;
 mod description;
+mod estimate;
 mod metrics;
+mod posterior;
 mod split;
 mod users;
 
+pub use accuracy::accuracy;
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
+pub use estimate::estimate;
 pub use metrics::metrics;
+pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
