@@ -1,4 +1,4 @@
-//! The commands in the README print what the README says.
+//! The commands in the README and in the guide print what these say.
 
 use std::process::Command;
 
@@ -28,9 +28,17 @@ fn words(command: &str) -> Vec<String> {
 
 #[test]
 fn the_readme_tells_the_truth() {
-    let readme = include_str!("../../../README.md");
-    let examples = examples(readme);
-    assert!(examples.len() >= 2, "the README has examples");
+    check(include_str!("../../../README.md"));
+}
+
+#[test]
+fn the_guide_tells_the_truth() {
+    check(include_str!("../../../docs/guide.md"));
+}
+
+fn check(text: &str) {
+    let examples = examples(text);
+    assert!(examples.len() >= 2, "there are examples");
     for (arguments, expected) in examples {
         let run = Command::new(env!("CARGO_BIN_EXE_sottovoce")).args(words(&arguments)).output().unwrap();
         let printed = String::from_utf8(run.stdout).unwrap();

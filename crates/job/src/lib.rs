@@ -3,7 +3,7 @@
 //! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
 //!
 //! ```text
-//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv
+//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv | html
 //! ```
 //!
 //! ```
@@ -20,11 +20,14 @@
 pub mod accuracy;
 pub mod budget;
 pub mod choose;
+pub mod compare;
 pub mod demo;
 pub mod describe;
 pub mod design;
 pub mod error;
 pub mod estimate;
+pub mod explain;
+pub mod figures;
 pub mod metrics;
 pub mod posterior;
 pub mod render;
@@ -38,6 +41,7 @@ pub mod users;
 pub use accuracy::{AccuracyReport, AccuracySpec};
 pub use budget::{BudgetReport, BudgetSpec};
 pub use choose::{ChooseReport, ChooseSpec};
+pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
 pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};

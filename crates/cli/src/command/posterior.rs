@@ -7,7 +7,9 @@ use sottovoce_job::posterior::draws_csv;
 use sottovoce_job::render::Render;
 use sottovoce_job::{PosteriorSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments};
+use crate::arguments::{
+    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, SubjectArguments,
+};
 use crate::failure::Result;
 use crate::output::write_file;
 use crate::watch::Watch;
@@ -59,6 +61,8 @@ pub(crate) struct PosteriorArguments {
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
@@ -69,6 +73,7 @@ pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
     if let Some(path) = &arguments.draws_out {
         write_file(path, draws_csv(&report).as_bytes())?;
     }
+    arguments.picture.write(&report.text(), arguments.output.quiet)?;
     watch.write(&arguments.output, &report.render(arguments.output.format.into()))
 }
 

@@ -8,6 +8,7 @@ use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
 use crate::accuracy::AccuracyReport;
+use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::estimate::EstimateReport;
@@ -91,6 +92,78 @@ pub fn users(report: &UsersReport) -> String {
         row("truth", &report.truth, String::new(), String::new()),
     ];
     table(header, rows.into_iter())
+}
+
+/// The report of the job `compare`: one line for each value swept over, protocol and metric.
+pub fn comparison(report: &Comparison) -> String {
+    let header = ["swept", "at", "place", "protocol", "noise", "best", "bits", "client", "aggregator"];
+    let header = header.into_iter().chain(["metric", "n", "value", "error", "method", "reason", "warning"]);
+    let header: [String; 16] = std::array::from_fn(|i| header.clone().nth(i).unwrap_or_default().into());
+    let swept = report.swept.map_or("", |s| s.name());
+    let rows = report.rounds.iter().flat_map(|round| {
+        let at = round.at.map(number).unwrap_or_default();
+        round.contenders.iter().enumerate().flat_map(move |(place, contender)| {
+            contender_rows(report, contender, [swept.into(), at.clone(), (place + 1).to_string()])
+        })
+    });
+    table(header, rows)
+}
+
+fn contender_rows(report: &Comparison, contender: &Contender, head: [String; 3]) -> Vec<[String; 16]> {
+    let noise = contender.protocol.noise().and_then(|p| contender.protocol.parameter(p));
+    let work = |of: fn(&crate::compare::Work) -> f64| {
+        contender.work.as_ref().map(|w| number(of(w))).unwrap_or_default()
+    };
+    let [swept, at, place] = head;
+    let row = |cells: [String; 7]| {
+        let [metric, n, value, error, method, reason, warning] = cells;
+        [
+            swept.clone(),
+            at.clone(),
+            place.clone(),
+            report.names[contender.position].clone(),
+            noise.map(number).unwrap_or_default(),
+            contender.best.to_string(),
+            work(|w| w.bits),
+            work(|w| w.client),
+            work(|w| w.aggregator),
+            metric,
+            n,
+            value,
+            error,
+            method,
+            reason,
+            warning,
+        ]
+    };
+    match &contender.mismatch {
+        Some(mismatch) => {
+            let mut cells: [String; 7] = Default::default();
+            cells[5] = mismatch.to_string();
+            vec![row(cells)]
+        }
+        None => contender.evaluations.iter().map(|e| row(evaluation(e))).collect(),
+    }
+}
+
+/// The numbers of a figure.
+pub fn figure(figure: &crate::figures::Figure) -> String {
+    let header =
+        ["series", "varied", "at", "x", "x_error", "x_method", "y", "y_error", "y_method"].map(String::from);
+    let row = |d: &crate::figures::Datum| {
+        [
+            d.series.clone(),
+            d.varied.0.into(),
+            number(d.varied.1),
+            number(d.x.value),
+            number(d.x.error),
+            d.x.method.name().into(),
+            number(d.y.value),
+            number(d.y.error),
+            d.y.method.name().into(),
+        ]
+    };
+    table(header, figure.data.iter().map(row))
 }
 
 /// The report of the job `posterior`: two lines for each value, one of `P` and one of `T`.

@@ -10,6 +10,7 @@ use sottovoce::metric::{Answer, Value};
 use sottovoce::posterior::Summary;
 
 use crate::accuracy::{AccuracyReport, Entry, Where};
+use crate::compare::{Comparison, Contender, Round};
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
 use crate::estimate::{Column, EstimateReport};
@@ -91,6 +92,41 @@ fn count(count: &Count) -> String {
     }
     json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
     compact(&json)
+}
+
+/// The report of the job `compare`.
+pub fn comparison(report: &Comparison) -> String {
+    let matched = report.matched.map(|w| json!({"metric": w.metric.name(), "value": w.value}));
+    let better = if crate::compare::direction(report.sort) == Some(-1.0) { "lower" } else { "higher" };
+    let round = |round: &Round| {
+        let contenders: Vec<Json> = round.contenders.iter().map(|c| contender(report, c)).collect();
+        compact(&json!({"at": round.at, "protocols": contenders}))
+    };
+    object(&[
+        ("prior", compact(&report.prior)),
+        ("n", compact(&report.n)),
+        ("match", compact(&matched)),
+        ("sweep", compact(&report.swept.map(|s| s.name()))),
+        ("sort", compact(&json!({"metric": report.sort.name(), "better": better}))),
+        ("rounds", lines(report.rounds.iter().map(round))),
+    ])
+}
+
+fn contender(report: &Comparison, contender: &Contender) -> Json {
+    let work = contender.work;
+    let mut json = json!({
+        "name": report.names[contender.position],
+        "protocol": contender.protocol,
+        "best": contender.best,
+        "report_bits": work.map(|w| w.bits),
+        "client_draws": work.map(|w| w.client),
+        "aggregator_steps": work.map(|w| w.aggregator),
+        "evaluations": contender.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
+    });
+    if let Some(mismatch) = &contender.mismatch {
+        json["reason"] = json!(mismatch.to_string());
+    }
+    json
 }
 
 /// The report of the job `posterior`.

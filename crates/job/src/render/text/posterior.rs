@@ -2,11 +2,12 @@
 
 use sottovoce::Method;
 use sottovoce::posterior::{Posterior, Summary};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, clipped, heading};
 use crate::posterior::PosteriorReport;
 use crate::render::document::{Document, Emphasis};
-use crate::render::number::with_error;
+use crate::render::number::{rounded, with_error};
 
 /// Columns of the labels and of the picture.
 const LABEL: usize = 14;
@@ -19,8 +20,9 @@ const MOST_LINES: usize = 100;
 pub fn posterior(report: &PosteriorReport) -> Document {
     let mut document = Document::default();
     let found = &report.posterior;
+    document.title("What the reports say");
     heading(&mut document, &report.protocol, &report.prior);
-    document.line(Emphasis::Strong, format!("Reports   {}", found.n)).line(Emphasis::Plain, "");
+    document.fact("Reports", found.n.to_string()).picture(intervals(report)).line(Emphasis::Plain, "");
     let level = format!("{} %", short_percent(report.level));
     document.line(
         Emphasis::Strong,
@@ -52,6 +54,27 @@ pub fn posterior(report: &PosteriorReport) -> Document {
     document.line(Emphasis::Plain, "");
     explanation(&mut document, report);
     document
+}
+
+/// The interval of each value, as a chart for pages and files.
+fn intervals(report: &PosteriorReport) -> Chart {
+    let shown = report.posterior.p.iter().take(MOST_LINES);
+    let ends = |p: &Summary| p.quantiles.first().zip(p.quantiles.last()).map(|(low, high)| (low.1, high.1));
+    let point = |(row, p): (usize, &Summary)| Point {
+        x: p.mean,
+        y: row as f64,
+        interval: ends(p),
+        label: Some(rounded(p.mean, 3)),
+        note: None,
+    };
+    let level = short_percent(report.level);
+    let rows = Axis::rows(report.labels.iter().take(MOST_LINES).cloned());
+    Chart::new("How common each value is", Axis::new("share of the population", Scale::Linear), rows)
+        .under(format!("posterior mean and {level} % interval, {} reports", report.posterior.n))
+        .with(Series::new("P", Form::Marks, shown.enumerate().map(point).collect()))
+        .saying(format!(
+            "Given the reports, the share of each value lies in its interval with probability {level} %."
+        ))
 }
 
 fn explanation(document: &mut Document, report: &PosteriorReport) {
