@@ -25,8 +25,7 @@ pub(crate) fn posterior(likelihood: &Likelihood, prior: &Points, options: &Optio
     }
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
     let possible = || weights.iter().zip(points).filter(|(w, _)| **w > 0.0);
-    let moments: Vec<(f64, (Vec<f64>, Vec<f64>))> =
-        possible().map(|(w, p)| (*w, likelihood.tally_moments(p))).collect();
+    let moments: Vec<_> = possible().map(|(w, p)| (*w, likelihood.tally_moments(p))).collect();
     let p =
         (0..likelihood.inputs()).map(|x| discrete(possible().map(|(w, p)| (p[x], *w)).collect(), options));
     let tally = |x: usize| {

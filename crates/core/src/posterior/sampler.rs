@@ -42,10 +42,13 @@ use crate::special::ln_beta;
 const CHAINS: usize = 4;
 
 /// Iterations of the warm-up.
-const WARM_UP: usize = 200;
+const WARM_UP: usize = 100;
 
 /// Most draws that a chain keeps.
 const KEPT: usize = 1000;
+
+/// Draws between two looks at the convergence of chains whose draws are dear.
+const CHECKED: usize = 250;
 
 /// Draws between two calls of the observer.
 const SLICE: usize = 50;
@@ -246,7 +249,11 @@ fn run(chains: &mut [Chain], problem: &Problem<'_>, options: &Options<'_>) -> Di
     for doubling in 0..=DOUBLINGS {
         while chains[0].p.len() < KEPT {
             chains.par_iter_mut().for_each(|chain| chain.go_on(problem, SLICE));
-            if stopped(chains, options) {
+            // Where a draw is dear, the chains end as soon as they agree.
+            let enough = problem.surrogate
+                && chains[0].p.len().is_multiple_of(CHECKED)
+                && diagnostics(chains).converged;
+            if enough || stopped(chains, options) {
                 return diagnostics(chains);
             }
         }
@@ -420,7 +427,7 @@ fn importance(draws: &[(f64, f64)]) -> Result<(f64, f64), &'static str> {
     let ln_mean = ln_sum_exp(&logs) - count.ln();
     let squares = logs.iter().map(|ln| ((ln - ln_mean).exp() - 1.0).powi(2)).sum::<f64>();
     let error = squares.sqrt() / count;
-    if own > LARGEST_SHARE || !(error < LARGEST_ERROR) {
+    if own > LARGEST_SHARE || error.is_nan() || error > LARGEST_ERROR {
         return Err("importance sampling from the drawn tallies does not cover this posterior");
     }
     Ok((ln_mean, error))
