@@ -36,8 +36,10 @@
 
 mod aggregator;
 mod asymptotic;
+mod belief;
 mod enumeration;
 mod gauss;
+mod group_sampling;
 mod grr;
 mod lattice;
 mod monte_carlo;
@@ -45,8 +47,10 @@ mod one_dimensional;
 mod path_sampling;
 mod progress;
 mod reduced;
+mod reports;
 mod response_sampling;
 mod stirling;
+mod tally_probability;
 mod truth_sampling;
 mod users;
 mod utility;

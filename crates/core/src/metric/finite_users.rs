@@ -153,8 +153,11 @@ impl FiniteUsers {
             Choice::Asymptote => {
                 Err(Absence::NoMethod { what: "the asymptote of I(Y;T), whose constant is not known" })
             }
-            _ => question
-                .watched(Metric::AggregatorTally, |options| tally_information(protocol, prior, n, options)),
+            _ => question.watched(Metric::AggregatorTally, |options| {
+                // Found before, it need not be found again.
+                let distribution = self.distribution.get().and_then(|found| found.clone().ok());
+                tally_information(protocol, prior, n, &Options { distribution, ..*options })
+            }),
         };
         self.tally.get_or_init(find).clone()
     }
@@ -226,7 +229,7 @@ mod tests {
         let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap().watched_by(&stop);
         let found = analysis.answer(Metric::DistributionUtility, Some(50));
         assert!(found.number().unwrap().error > 1e-6, "{found:?}");
-        assert!(found.warning.unwrap().starts_with("I(Y;P) stopped at standard error 0.0"));
+        assert!(found.warning.unwrap().starts_with("I(Y;P) stopped at standard error 0."));
         assert_eq!(analysis.answer(Metric::AggregatorTally, Some(50)).value, Err(Absence::Stopped));
         assert!(analysis.answer(Metric::AggregatorPrivate, Some(50)).value.is_ok());
     }
