@@ -1,7 +1,9 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
+pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
+pub mod estimate;
 pub mod evaluation;
 pub mod expectation;
 pub mod fisher;
@@ -14,6 +16,7 @@ pub mod prior;
 pub mod protocol;
 pub mod special;
 pub mod split_mix;
+pub mod tallies;
 pub mod trapezoid;
 
 pub use error::{Error, ErrorKind, Result};
@@ -22,6 +25,7 @@ pub use metric::{Analysis, Metric};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};
+pub use tallies::Tallies;
 
 /// The Rust examples of the README, run as tests.
 #[cfg(doctest)]

@@ -53,7 +53,8 @@ impl Composition {
         self.composed.get_or_init(compose).as_ref().map_err(Clone::clone)
     }
 
-    fn last(&self) -> &Protocol {
+    /// The last step, whose outputs are those of the whole.
+    pub fn last(&self) -> &Protocol {
         // Unwrap safety: `new` has refused an empty list.
         self.steps.last().unwrap()
     }
