@@ -155,6 +155,11 @@ fn tally_by_parts(question: &Question<'_>, reduced: Option<&Reduced>) -> Result<
     group_sampling::tally(protocol, prior, reduced, n, distribution, options)
 }
 
+/// Whether Monte Carlo finds `I(Y⃗;T)` of a protocol as `I(Y⃗;P) + I(Y⃗;T|P)`.
+pub(crate) fn by_parts(protocol: &Protocol) -> bool {
+    !matches!(protocol, Protocol::GeneralisedRandomisedResponse(_) | Protocol::Identity(_))
+}
+
 /// Of a tolerance for `I(Y⃗;T)`, what `I(Y⃗;P)` may use; errors add in squares.
 const DISTRIBUTION_SHARE: f64 = 0.9;
 

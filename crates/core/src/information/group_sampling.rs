@@ -33,6 +33,7 @@ use rayon::prelude::*;
 use super::aggregator::Options;
 use super::belief::Belief;
 use super::monte_carlo::{generator, mean, multinomial, pick};
+use super::progress::Progress;
 use super::reduced::Reduced;
 use super::reports::{Source, Subsets};
 use super::stirling::ln_factorial;
@@ -42,6 +43,7 @@ use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
 use crate::prior::Prior;
 use crate::protocol::Protocol;
+use crate::split_mix::split_mix;
 
 /// Most users times values.
 const MOST_NUMBERS: f64 = 1.7e7;
@@ -69,6 +71,8 @@ pub(crate) fn tally(
     let of_laws = |n: u64| group_of_laws(&belief.parts, n).value;
     let entropies = (!belief.parts.is_empty()).then(|| [of_laws(n), of_laws(n / 8)]);
     let sampler = Sampler { source, belief, n, entropies };
+    // Other draws than those behind `I(Y⃗;P)`, so that the two errors are independent.
+    let options = &Options { seed: split_mix(options.seed, 0), ..*options };
     let (walks, bias) = sampler.walks(options);
     let offset = Evaluation::new(distribution.value, distribution.error.hypot(bias), Method::MonteCarlo);
     Ok(mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1))
@@ -83,18 +87,31 @@ struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// How many walks are needed, and half the distance of their bounds.
+    /// How many walks are needed, and half the distance of their bounds. An observer may end the search.
     fn walks(&self, options: &Options<'_>) -> (usize, f64) {
-        let mut walks = WALKS[0];
+        let target = 0.1 * options.tolerance;
+        let (mut walks, mut half) = (WALKS[0], f64::INFINITY);
         loop {
-            let gap = |i: u64| self.draw(walks, &mut generator(options.seed, i)).0;
-            let gaps: Vec<f64> = PILOT.into_par_iter().map(gap).collect();
-            let half = 0.5 * (gaps.iter().sum::<f64>() / gaps.len() as f64).abs();
-            if half <= 0.1 * options.tolerance || walks >= WALKS[1] {
+            let gaps: Vec<f64> = PILOT.into_par_iter().filter_map(|i| self.gap(i, walks, options)).collect();
+            if !gaps.is_empty() {
+                half = 0.5 * (gaps.iter().sum::<f64>() / gaps.len() as f64).abs();
+            }
+            if half <= target || walks >= WALKS[1] || gaps.len() < (PILOT.end - PILOT.start) as usize {
                 return (walks, half);
             }
-            walks *= 2;
+            // The distance falls at least as fast as the inverse of their number.
+            let needed = walks as f64 * half / target;
+            walks = (needed as usize).next_power_of_two().clamp(2 * walks, WALKS[1]);
         }
+    }
+
+    /// The distance of the bounds of a pilot draw, unless the observer has had enough; the first ones are always made.
+    fn gap(&self, i: u64, walks: usize, options: &Options<'_>) -> Option<f64> {
+        let nothing =
+            Progress { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
+        let stopped = options.observer.is_some_and(|observer| observer(&nothing).is_break());
+        let first = walks == WALKS[0] && i < PILOT.start + 4;
+        (first || !stopped).then(|| self.draw(walks, &mut generator(options.seed, i)).0)
     }
 
     /// The distance of the bounds of one draw, and its value with controls.
