@@ -43,6 +43,27 @@ pub(crate) struct Reports {
     pub counts: Vec<f64>,
 }
 
+/// A likelihood `Π_i R_i(p)^{s_i}`, as the chains see it.
+pub(crate) trait Rows: Sync {
+    /// Number of values.
+    fn inputs(&self) -> usize;
+
+    /// `L(p)`.
+    fn ln_likelihood(&self, p: &[f64]) -> f64;
+
+    /// Whether chains should follow a surrogate.
+    fn many(&self) -> bool;
+
+    /// The gradient of `L` and its negative second derivative, by rows.
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
+
+    /// `R_i(p)`.
+    fn ratios(&self, p: &[f64]) -> Vec<f64>;
+
+    /// The change of each `R_i` when mass moves from `other` to `x`, and `s_i`.
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)>;
+}
+
 impl<'a> Source<'a> {
     pub(crate) fn new(protocol: &'a Protocol, reduced: Option<&'a Reduced>, n: u64) -> Result<Self, Absence> {
         let a = protocol.inputs();
@@ -132,15 +153,45 @@ impl Subsets {
     }
 }
 
-impl Reports {
-    /// `L(p)`.
-    pub(crate) fn ln_likelihood(&self, p: &[f64]) -> f64 {
-        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum::<f64>();
-        self.rows.chunks_exact(self.a).zip(&self.counts).map(|(row, s)| s * ratio(row).ln()).sum()
+impl Rows for Reports {
+    fn inputs(&self) -> usize {
+        self.a
     }
 
-    /// Whether chains should follow a surrogate.
-    pub(crate) fn many(&self) -> bool {
-        self.counts.len() > 3 * self.a + 16
+    fn ln_likelihood(&self, p: &[f64]) -> f64 {
+        self.ratios(p).iter().zip(&self.counts).map(|(ratio, s)| s * ratio.ln()).sum()
     }
+
+    fn many(&self) -> bool {
+        many(self.counts.len(), self.a)
+    }
+
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let a = self.a;
+        let (mut gradient, mut curvature) = (vec![0.0; a], vec![0.0; a * a]);
+        for ((row, s), ratio) in self.rows.chunks_exact(a).zip(&self.counts).zip(self.ratios(centre)) {
+            let (first, second) = (s / ratio, s / (ratio * ratio));
+            gradient.iter_mut().zip(row).for_each(|(g, r)| *g += first * r);
+            for (line, r_x) in curvature.chunks_exact_mut(a).zip(row) {
+                let factor = second * r_x;
+                line.iter_mut().zip(row).for_each(|(j, r_y)| *j += factor * r_y);
+            }
+        }
+        (gradient, curvature)
+    }
+
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum();
+        self.rows.chunks_exact(self.a).map(ratio).collect()
+    }
+
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
+        let rows = self.rows.chunks_exact(self.a).zip(&self.counts);
+        rows.map(|(row, s)| (row[x] - row[other], *s)).collect()
+    }
+}
+
+/// Whether there are so many different reports that a surrogate is cheaper to follow.
+pub(crate) fn many(reports: usize, a: usize) -> bool {
+    reports > 3 * a + 16
 }
