@@ -124,6 +124,9 @@ impl Clock {
 /// A line of at most 79 columns.
 fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
     let Step { metric, users, progress } = step;
+    if !progress.error.is_finite() {
+        return format!("{} n={users}: {} draws", Metric::symbol(*metric), progress.draws);
+    }
     let left = left(progress.fraction(), elapsed).min(limit.saturating_sub(elapsed));
     let text = format!(
         "{} n={users}: {:.4} ± {:.1e}, wanted {:.1e}, about {} left",

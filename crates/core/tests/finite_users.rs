@@ -270,36 +270,53 @@ fn random_case(rng: &mut ChaCha8Rng, number: usize) -> (Protocol, Prior, u64) {
 
 #[test]
 fn monte_carlo_intervals_cover_the_exact_values() {
+    intervals_cover(false);
+}
+
+#[test]
+fn monte_carlo_intervals_of_tallies_cover_the_exact_values() {
+    intervals_cover(true);
+}
+
+/// Of `I(Y⃗;P)`, or of `I(Y⃗;T)`.
+fn intervals_cover(tally: bool) {
     // 95 % intervals: of 72 cases (all kinds of protocols six times) between 62 and 72 cover, except with probability 1e-3 (binomial).
     // The short run looks at 12 cases, of which at least 9 cover except with probability 3e-3; seeds are fixed.
     let full = std::env::var("SOTTOVOCE_FULL").is_ok();
     let (cases, draws) = if full { (72, 1024) } else { (12, 64) };
     let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let question = if tally { tally_information } else { distribution_information };
     let (mut covered, mut squares) = (0, 0.0);
     for number in 0..cases {
         let (protocol, prior, n) = random_case(&mut rng, number);
-        let exact = distribution_information(&protocol, &prior, n, &Options::default()).unwrap();
+        let exact = question(&protocol, &prior, n, &Options::default()).unwrap();
         let options = Options {
             choice: Choice::MonteCarlo,
             draws,
-            tolerance: 1e-9,
+            // Out of reach, so that all draws are made; for tallies it also decides how many walks a draw takes.
+            tolerance: if tally { 1e-3 } else { 1e-9 },
             seed: number as u64,
             ..Options::default()
         };
-        let found = distribution_information(&protocol, &prior, n, &options).unwrap();
+        let found = question(&protocol, &prior, n, &options).unwrap();
         assert!(exact.method != Method::MonteCarlo && found.method == Method::MonteCarlo);
-        let z = (found.value - exact.value) / found.error;
+        // Of a deterministic protocol nothing is random given the tally.
+        let z = (found.value - exact.value) / (found.error + 1e-12);
         covered += usize::from(z.abs() < 1.96);
         squares += z * z;
         println!(
-            "{} n = {n}: {:.4} ± {:.4}, exactly {:.4}, z = {z:.2}",
+            "{} {} n = {n}: {:.4} ± {:.4}, exactly {:.4}, z = {z:.2}",
+            if tally { "I(Y;T)" } else { "I(Y;P)" },
             protocol.kind(),
             found.value,
             found.error,
             exact.value
         );
     }
-    println!("{covered} of {cases} intervals cover; mean square of z {:.2}", squares / cases as f64);
+    println!(
+        "tally {tally}: {covered} of {cases} intervals cover; mean square of z {:.2}",
+        squares / cases as f64
+    );
     assert!(covered >= if full { 62 } else { 9 }, "{covered} of {cases}");
 }
 
@@ -313,6 +330,35 @@ fn monte_carlo_of_tallies_covers_the_exact_values() {
         let found = tally_information(&protocol, &prior, n, &options).unwrap();
         assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }
+}
+
+#[test]
+fn a_group_tells_more_than_its_distribution_and_less_than_it_knows() {
+    // Beyond enumeration: 0 ≤ I(Y;T|P) ≤ H(T|P), and more privacy tells less. Four standard errors of fixed seeds.
+    let prior = Prior::jeffreys(6).unwrap();
+    let n = 300;
+    let users = users_side_of(&prior, n, &Options::default()).unwrap();
+    let mut before = users.group.value;
+    for epsilon in [4.0, 2.0, 0.5] {
+        let protocol = Protocol::oue(6, epsilon).unwrap();
+        // With the distribution taken as known, what is left is the group.
+        let distribution = Some(Evaluation::new(0.0, 0.0, Method::ClosedForm));
+        let options = Options { tolerance: 0.05, distribution, ..Options::default() };
+        let group = tally_information(&protocol, &prior, n, &options).unwrap();
+        assert_eq!(group.method, Method::MonteCarlo);
+        assert!(group.value > -4.0 * group.error, "{epsilon}: {group:?}");
+        assert!(group.value < before + 4.0 * group.error, "{epsilon}: {group:?} {before}");
+        before = group.value;
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_tallies() {
+    let (protocol, prior) = (Protocol::oue(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
+    let options = Options { draws: 32, tolerance: 1e-3, ..Options::default() };
+    let found = || tally_information(&protocol, &prior, 50, &options).unwrap();
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(found(), single.install(found));
 }
 
 #[test]

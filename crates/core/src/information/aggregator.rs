@@ -4,7 +4,7 @@ use super::grr::{self, Response};
 use super::progress::Observer;
 use super::reduced::Reduced;
 use super::users::users_side;
-use super::{enumeration, one_dimensional, path_sampling, response_sampling, truth_sampling};
+use super::{enumeration, group_sampling, one_dimensional, path_sampling, response_sampling, truth_sampling};
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
@@ -38,6 +38,8 @@ pub struct Options<'a> {
     pub seed: u64,
     /// Most elementary steps of an exact method, of which a core makes about 10⁹ in a second.
     pub work_budget: f64,
+    /// `I(Y⃗;P)` where it is already known: then [`tally_information`] need not find it again.
+    pub distribution: Option<Evaluation>,
     /// Hears of progress, and may stop a Monte Carlo computation.
     pub observer: Option<Observer<'a>>,
 }
@@ -50,6 +52,7 @@ impl Default for Options<'_> {
             draws: 1 << 24,
             seed: 0,
             work_budget: enumeration::WORK_BUDGET,
+            distribution: None,
             observer: None,
         }
     }
@@ -126,19 +129,39 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
     if let Some(found) = truth(question) {
         return Ok(found);
     }
-    if let (Prior::Own(_), false, true) = (prior, tally, small(protocol)) {
-        let outputs = Reduced::of_outputs(protocol)?;
-        return path_sampling::distribution(protocol, prior, Some(&outputs), n, options);
-    }
+    let outputs = match prior {
+        Prior::Own(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
+        _ => None,
+    };
+    let reduced = reduced.or(outputs);
     match (response, tally) {
         (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
         (Some(response), true) => Ok(response_sampling::tally(&response, n, options)),
         (None, false) => path_sampling::distribution(protocol, prior, reduced.as_ref(), n, options),
-        (None, true) => Err(Absence::NoMethod {
-            what: "I(Y;T) beyond enumeration is found for GRR, for the identity and for two values with two outputs",
-        }),
+        (None, true) => tally_by_parts(question, reduced.as_ref()),
     }
 }
+
+/// `I(Y⃗;T) = I(Y⃗;P) + I(Y⃗;T|P)`.
+fn tally_by_parts(question: &Question<'_>, reduced: Option<&Reduced>) -> Result<Evaluation, Absence> {
+    let Question { protocol, prior, n, options, .. } = *question;
+    let distribution = match options.distribution {
+        Some(known) => known,
+        None => {
+            let part = Options { tolerance: DISTRIBUTION_SHARE * options.tolerance, ..*options };
+            distribution_information(protocol, prior, n, &part)?
+        }
+    };
+    group_sampling::tally(protocol, prior, reduced, n, distribution, options)
+}
+
+/// Whether Monte Carlo finds `I(Y⃗;T)` of a protocol as `I(Y⃗;P) + I(Y⃗;T|P)`.
+pub(crate) fn by_parts(protocol: &Protocol) -> bool {
+    !matches!(protocol, Protocol::GeneralisedRandomisedResponse(_) | Protocol::Identity(_))
+}
+
+/// Of a tolerance for `I(Y⃗;T)`, what `I(Y⃗;P)` may use; errors add in squares.
+const DISTRIBUTION_SHARE: f64 = 0.9;
 
 fn exact_allowed(options: &Options<'_>) -> bool {
     options.choice != Choice::MonteCarlo
@@ -188,7 +211,7 @@ fn small(protocol: &Protocol) -> bool {
 fn exact(question: &Question<'_>, reduced: &Reduced) -> Option<Evaluation> {
     let Question { n, options, tally, .. } = *question;
     let enumeration = enumeration::work(reduced, n, tally);
-    let line = one_dimensional::work(reduced, n);
+    let line = one_dimensional::work(reduced, n, tally);
     let found = if enumeration <= line.min(options.work_budget) {
         if tally { enumeration::tally(reduced, n) } else { enumeration::distribution(reduced, n) }
     } else if line <= options.work_budget {

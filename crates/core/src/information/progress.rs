@@ -22,7 +22,8 @@ impl Progress {
     }
 }
 
-/// Called after every round of draws; [`ControlFlow::Break`] stops with the best estimate so far.
+/// Called after every round of draws, and before every draw with what was known after the last round (nothing in the first one: no value and an infinite
+/// error); [`ControlFlow::Break`] stops with the best estimate so far, which takes as long as the draws that are under way, and at least eight.
 ///
 /// It is the only clock of this crate: a time limit is an observer that breaks when the time is over.
 pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);

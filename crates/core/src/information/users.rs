@@ -27,6 +27,7 @@
 //! all numbers and the sum over panels at `n = 2·10^5` (tests).
 
 use super::lattice::Lattice;
+use super::reduced::Law;
 use super::stirling::{
     entropy_gap, factorial_remainder, ln_1p_minus, ln_gamma_ratio, remainder, remainder_slope,
 };
@@ -92,6 +93,23 @@ pub fn group_private(prior: &Prior, n: u64) -> Option<Evaluation> {
     average(prior, n, |side| side.group, |s| s.tally)
 }
 
+/// `H(T|P)` under parts of a prior.
+pub(crate) fn group_of_laws(parts: &[(f64, Law)], n: u64) -> Evaluation {
+    let of_law = |law: &Law| match law {
+        // Unwrap safety: parameters of a valid prior, or sums of such, are valid; large sums are cut to the limit.
+        Law::Dirichlet(alpha) => {
+            users_side(&Dirichlet::new(alpha.iter().map(|a| a.min(1e8)).collect()).unwrap(), n).group
+        }
+        Law::Point(p) => of_point(p, n, |sums| sums.tally),
+    };
+    sum(&parts.iter().map(|(w, law)| of_law(law).times(*w)).collect::<Vec<_>>())
+}
+
+/// `H(T|P=p)`, the entropy of a multinomial distribution.
+pub(crate) fn multinomial_entropy(p: &[f64], n: u64) -> f64 {
+    PointSums::new(p, n, ORDERS[1]).tally.value
+}
+
 /// `H(X⃗|T)`, likewise.
 pub fn individual_private(prior: &Prior, n: u64) -> Option<Evaluation> {
     average(prior, n, |side| side.individual, |s| s.individual)
@@ -102,25 +120,25 @@ fn average(
     prior: &Prior,
     n: u64,
     of_dirichlet: fn(&UsersSide) -> Evaluation,
-    of_point: fn(&PointSums) -> Sum,
+    part: fn(&PointSums) -> Sum,
 ) -> Option<Evaluation> {
-    let scaled = |w: f64, e: Evaluation| Evaluation::new(w * e.value, w * e.error, e.method);
     let parts: Vec<Evaluation> = match prior {
         Prior::Points(points) => points
             .weights()
             .iter()
             .zip(points.points())
-            .map(|(w, p)| {
-                let [fine, coarse] = ORDERS.map(|order| PointSums::new(p, n, order));
-                let method = if n < ALL_VISITED { Method::Enumeration } else { Method::Quadrature };
-                scaled(*w, of_point(&fine).evaluation(&of_point(&coarse), method))
-            })
+            .map(|(w, p)| of_point(p, n, part).times(*w))
             .collect(),
-        _ => {
-            prior.dirichlets()?.into_iter().map(|(w, d)| scaled(w, of_dirichlet(&users_side(d, n)))).collect()
-        }
+        _ => prior.dirichlets()?.into_iter().map(|(w, d)| of_dirichlet(&users_side(d, n)).times(w)).collect(),
     };
     Some(sum(&parts))
+}
+
+/// A sum of a known distribution.
+fn of_point(p: &[f64], n: u64, part: fn(&PointSums) -> Sum) -> Evaluation {
+    let [fine, coarse] = ORDERS.map(|order| PointSums::new(p, n, order));
+    let method = if n < ALL_VISITED { Method::Enumeration } else { Method::Quadrature };
+    part(&fine).evaluation(&part(&coarse), method)
 }
 
 /// A sum and the size of its terms, which tells the rounding error.

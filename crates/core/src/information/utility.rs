@@ -22,6 +22,8 @@ pub struct AggregatorSide {
     pub tally: Evaluation,
     /// `I(Y⃗;X⃗|P)`, the privacy leakage of all users together.
     pub private: Evaluation,
+    /// Whether the tally was found as the distribution and the group: then its random error contains that of the distribution.
+    pub nested: bool,
 }
 
 impl AggregatorSide {
@@ -29,17 +31,20 @@ impl AggregatorSide {
     pub fn new(distribution: Evaluation, tally: Evaluation, leakage: Evaluation, n: u64) -> Self {
         let users = n as f64;
         let private = Evaluation::new(users * leakage.value, users * leakage.error, leakage.method);
-        AggregatorSide { distribution, tally, private }
+        AggregatorSide { distribution, tally, private, nested: false }
     }
 
     /// `I(Y⃗;T|P)`, about this group beyond the distribution.
     pub fn group(&self) -> Evaluation {
-        combination(&[(1.0, self.tally), (-1.0, self.distribution)])
+        let group = combination(&[(1.0, self.tally), (-1.0, self.distribution)]);
+        let [whole, part] = [self.tally.error, self.distribution.error];
+        let own = (whole * whole - part * part).max(0.0).sqrt();
+        if self.nested { Evaluation::new(group.value, own, group.method) } else { group }
     }
 
     /// `I(Y⃗;X⃗|T)`, about who holds what.
     pub fn individual(&self) -> Evaluation {
-        combination(&[(1.0, self.distribution), (1.0, self.private), (-1.0, self.tally)])
+        combination(&[(1.0, self.private), (-1.0, self.group())])
     }
 
     /// `I(Y⃗;X⃗)`, in total.
@@ -122,6 +127,12 @@ mod tests {
     #[test]
     fn random_errors_add_in_squares() {
         let random = |value: f64, error: f64| Evaluation::new(value, error, Method::MonteCarlo);
+        let side = AggregatorSide::new(random(1.0, 0.03), random(1.5, 0.05), random(0.25, 0.0), 4);
+        assert!((side.group().error - 0.0034f64.sqrt()).abs() < 1e-15);
+        let nested = AggregatorSide { nested: true, ..side };
+        assert!(
+            (nested.group().error - 0.04).abs() < 1e-15 && (nested.individual().error - 0.04).abs() < 1e-15
+        );
         let utility = distribution_utility(random(3.0, 0.03), random(4.0, 0.04));
         assert!((utility.value - 0.75).abs() < 1e-15);
         assert!((utility.error - 0.75 * 0.01 * 2f64.sqrt()).abs() < 1e-10, "{utility:?}");

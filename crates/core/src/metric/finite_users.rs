@@ -7,7 +7,7 @@ use super::watch::{Step, Watcher};
 use super::{Settings, growth_constant, prior_entropy};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::{
-    AggregatorSide, Choice, Options, Progress, UsersSide, digit_utility, distribution_asymptote,
+    AggregatorSide, Choice, Options, Progress, UsersSide, by_parts, digit_utility, distribution_asymptote,
     distribution_information, distribution_utility, tally_information, tally_utility, users_side_of,
 };
 use crate::metric::Metric;
@@ -153,15 +153,22 @@ impl FiniteUsers {
             Choice::Asymptote => {
                 Err(Absence::NoMethod { what: "the asymptote of I(Y;T), whose constant is not known" })
             }
-            _ => question
-                .watched(Metric::AggregatorTally, |options| tally_information(protocol, prior, n, options)),
+            _ => {
+                // Its parts are found one after the other, so that none is found twice.
+                let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
+                question.watched(Metric::AggregatorTally, |options| {
+                    tally_information(protocol, prior, n, &Options { distribution: known, ..*options })
+                })
+            }
         };
         self.tally.get_or_init(find).clone()
     }
 
     fn aggregator(&self, question: &Question<'_>) -> Result<AggregatorSide, Absence> {
         let (distribution, tally) = (self.distribution(question)?, self.tally(question)?);
-        Ok(AggregatorSide::new(distribution, tally, question.leakage.clone()?, question.n))
+        let side = AggregatorSide::new(distribution, tally, question.leakage.clone()?, question.n);
+        let nested = by_parts(question.protocol) && tally.method == Method::MonteCarlo;
+        Ok(AggregatorSide { nested, ..side })
     }
 
     fn digits(&self, question: &Question<'_>) -> Result<Evaluation, Absence> {
@@ -226,7 +233,7 @@ mod tests {
         let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap().watched_by(&stop);
         let found = analysis.answer(Metric::DistributionUtility, Some(50));
         assert!(found.number().unwrap().error > 1e-6, "{found:?}");
-        assert!(found.warning.unwrap().starts_with("I(Y;P) stopped at standard error 0.0"));
+        assert!(found.warning.unwrap().starts_with("I(Y;P) stopped at standard error 0."));
         assert_eq!(analysis.answer(Metric::AggregatorTally, Some(50)).value, Err(Absence::Stopped));
         assert!(analysis.answer(Metric::AggregatorPrivate, Some(50)).value.is_ok());
     }

@@ -19,7 +19,7 @@ mod growth_constant;
 mod limit;
 mod monte_carlo;
 mod name;
-mod one_dimensional_image;
+pub(crate) mod one_dimensional_image;
 mod prior_entropy;
 mod tradeoff;
 mod watch;

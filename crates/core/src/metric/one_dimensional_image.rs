@@ -17,6 +17,8 @@
 
 use std::f64::consts::{E, PI};
 
+use rayon::prelude::*;
+
 use crate::expectation::gauss_legendre;
 use crate::protocol::{Channel, Matrix};
 
@@ -120,7 +122,7 @@ impl Line {
     /// The half of the gap above place `i` that is closer to one end, in panels of `ln δ`.
     fn add_half(&self, i: usize, from_left: bool, rule: &[(f64, f64)], sum: &mut Outer) {
         let width = self.places[i + 1] - self.places[i];
-        for (low, high) in panels(self.deviation() / width) {
+        for (low, high) in panels(&|_| self.deviation() / width) {
             for (position, weight) in rule {
                 let ln_share = low + (high - low) * position;
                 let node = Node::at(ln_share, from_left);
@@ -131,6 +133,58 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// Places with their masses, for sums over functions of `L` that vary over distances of `width`, ascending. The masses sum to 1 up to the
+    /// error of the density.
+    ///
+    /// For at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
+    pub(crate) fn nodes(&self, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+        let rule = gauss_legendre(ORDERS[1]);
+        let gap =
+            |i: usize| [true, false].map(|from_left| self.half_nodes(i, from_left, width, &rule)).concat();
+        let mut nodes: Vec<(f64, f64)> = (0..self.places.len() - 1).flat_map(gap).collect();
+        nodes.sort_by(|(l, _), (r, _)| l.total_cmp(r));
+        nodes
+    }
+
+    /// Nodes of the half of the gap above place `i` that is closer to one end.
+    fn half_nodes(
+        &self,
+        i: usize,
+        from_left: bool,
+        width: &dyn Fn(f64) -> f64,
+        rule: &[(f64, f64)],
+    ) -> Vec<(f64, f64)> {
+        let gap = self.places[i + 1] - self.places[i];
+        let finest = |share: f64| {
+            let off = gap * share;
+            let here = if from_left { self.places[i] + off } else { self.places[i + 1] - off };
+            self.deviation().min(0.5 * width(here)) / gap
+        };
+        let positions = panels(&finest).into_iter().flat_map(|(low, high)| {
+            let node = move |(x, w): &(f64, f64)| (low + (high - low) * x, (high - low) * w);
+            rule.iter().map(node)
+        });
+        let of_position = |(ln_share, weight): (f64, f64)| {
+            let node = Node::at(ln_share, from_left);
+            let density = self.density(i, gap * node.left, gap * node.right);
+            (self.places[i] + gap * node.left, density.max(0.0) * gap * ln_share.exp() * weight)
+        };
+        let mut nodes: Vec<(f64, f64)> =
+            positions.collect::<Vec<_>>().into_par_iter().map(of_position).collect();
+        nodes.push(self.end_mass(i, from_left));
+        nodes
+    }
+
+    /// A place and the mass closer than `e^{−REACH}` to it, as in [`Line::add_end`].
+    fn end_mass(&self, i: usize, from_left: bool) -> (f64, f64) {
+        let place = if from_left { i } else { i + 1 };
+        let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
+        let gap = self.places[i + 1] - self.places[i];
+        let node = Node::at(-REACH, from_left);
+        let density = self.density(i, gap * node.left, gap * node.right).max(0.0);
+        (self.places[place], density * gap * (-REACH).exp() / others)
     }
 
     /// Standard deviation of `L`.
@@ -191,12 +245,12 @@ impl Outer {
 }
 
 /// Panels `(low, high)` of the logarithm of a distance, from `e^{−REACH}` to one half, both as shares of the gap. None is wider than 4,
-/// nor, in the distance itself, than three times `deviation`.
-fn panels(deviation: f64) -> Vec<(f64, f64)> {
+/// nor, in the distance itself, than three times `deviation` there.
+fn panels(deviation: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let mut panels = Vec::new();
     let mut high: f64 = 0.5f64.ln();
     while high > -REACH {
-        let narrow = (1.0 - 3.0 * deviation / high.exp()).max(1e-300).ln();
+        let narrow = (1.0 - 3.0 * deviation(high.exp()) / high.exp()).max(1e-300).ln();
         let low = (high + narrow.max(-4.0)).max(-REACH);
         panels.push((low, high));
         high = low;

@@ -16,8 +16,8 @@ pub struct Step {
     pub progress: Progress,
 }
 
-/// Called before each number of many users is begun and after every round of its draws.
+/// Called before each number of many users is begun, before every of its draws and after every round of them.
 ///
-/// [`ControlFlow::Break`] before it is begun leaves it out ([`super::Absence::Stopped`]); after a round it ends the number with its
+/// [`ControlFlow::Break`] before it is begun leaves it out ([`super::Absence::Stopped`]); later it ends the number with its
 /// best estimate so far.
 pub type Watcher<'a> = &'a (dyn Fn(&Step) -> ControlFlow<()> + Sync);

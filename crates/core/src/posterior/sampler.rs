@@ -32,9 +32,11 @@ use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, sample_qua
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::Progress;
+use crate::information::belief::Belief;
 use crate::information::monte_carlo::{generator, pick};
-use crate::information::path_sampling::{Belief, Reports, Rows, State, Target, many};
+use crate::information::path_sampling::{State, Target};
 use crate::information::reduced::ln_rising;
+use crate::information::reports::{Reports, Rows, many};
 use crate::prior::{Dirichlet, Prior, ln_sum_exp, sample_dirichlet, sample_ln_gamma};
 use crate::special::ln_beta;
 
