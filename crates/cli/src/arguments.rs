@@ -7,11 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Format, Settings};
 
 use crate::command::{
-    accuracy::AccuracyArguments as AccuracyCommand, compare::CompareArguments,
-    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    estimate::EstimateArguments, explain::ExplainArguments, figures::FiguresArguments,
-    manual::ManualArguments, metrics::MetricsArguments, posterior::PosteriorArguments,
-    schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
+    compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
+    describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
+    explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, metrics::MetricsArguments,
+    posterior::PosteriorArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -41,6 +41,8 @@ Examples:
   sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
   sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
+  sottovoce design --a 6 --epsilon 1                      the best protocol, with a proof
+  sottovoce choose --a 16 --n 100000 --epsilon 1          which protocol to use
   sottovoce explain s_mu                                  what a metric means
   sottovoce figures --out figures                         the paper's pictures
   sottovoce schema protocol                               what a protocol file may contain
@@ -72,6 +74,12 @@ pub(crate) enum Command {
     Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
+    /// The best protocol for a privacy requirement, with a certificate
+    Design(DesignArguments),
+    /// Which protocol, which epsilon, and are there enough users?
+    Choose(ChooseArguments),
+    /// What several protocols on the same value spend together
+    Budget(BudgetArguments),
     /// What a metric means, how to read it, and what it costs
     Explain(ExplainArguments),
     /// The paper's figures and a few more, as SVG, PNG and CSV

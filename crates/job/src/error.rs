@@ -117,14 +117,6 @@ pub enum Error {
         /// The allowed range in words.
         allowed: &'static str,
     },
-    /// Tallies that do not fit the protocol.
-    #[error("{source_name}: {error}")]
-    Tallies {
-        /// Where the tallies come from.
-        source_name: Source,
-        /// What is wrong with them.
-        error: sottovoce_collect::Error,
-    },
     /// A refusal of the numerical library that concerns no single field.
     #[error(transparent)]
     Numbers(#[from] sottovoce::Error),

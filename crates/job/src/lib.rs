@@ -18,9 +18,12 @@
 //! Nothing here prints, colours or parses arguments.
 
 pub mod accuracy;
+pub mod budget;
+pub mod choose;
 pub mod compare;
 pub mod demo;
 pub mod describe;
+pub mod design;
 pub mod error;
 pub mod estimate;
 pub mod explain;
@@ -36,8 +39,11 @@ mod suggestion;
 pub mod users;
 
 pub use accuracy::{AccuracyReport, AccuracySpec};
+pub use budget::{BudgetReport, BudgetSpec};
+pub use choose::{ChooseReport, ChooseSpec};
 pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
+pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;

@@ -6,7 +6,7 @@ use sottovoce::posterior::{Options, Posterior, posterior};
 use sottovoce_collect::read_tallies;
 
 use crate::error::{Error, Result};
-use crate::source::{Source, Written, read_text};
+use crate::source::{Written, locate_tallies};
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 
@@ -87,9 +87,9 @@ impl PosteriorSpec {
         }
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;
-        let (source_name, text) = read_text(&self.tallies, r#"{"n": 2, "counts": [{"y": 0, "count": 2}]}"#)?;
+        let (source_name, text) = locate_tallies(&self.tallies)?;
         let tallies = read_tallies(&text, &subject.protocol.protocol)
-            .map_err(|error| Error::Tallies { source_name: Source::clone(&source_name), error })?;
+            .map_err(|problem| Error::Tallies { source_name, problem })?;
         Ok(PosteriorJob { subject, tallies, spec: self.clone() })
     }
 }

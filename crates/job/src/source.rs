@@ -115,6 +115,9 @@ pub(crate) fn locate(
 pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
     const EXAMPLE: &str = r#"{"n": 5, "counts": [{"y": 0, "count": 5}]}"#;
     let argument = argument.trim();
+    if argument.is_empty() {
+        return Err(Error::Empty { source_name: Source::InlineJson, example: EXAMPLE });
+    }
     if argument.starts_with('{') {
         return Ok((Source::InlineJson, argument.to_owned()));
     }
@@ -127,24 +130,6 @@ pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
         (source.clone(), bytes(&source, open(path, MAX_TALLIES_BYTES)?, MAX_TALLIES_BYTES)?)
     };
     let text = text(&source, bytes, EXAMPLE)?;
-    Ok((source, text))
-}
-
-/// The JSON text that an argument stands for: a file, inline JSON or `-`, with its place.
-pub(crate) fn read_text(argument: &str, example: &'static str) -> Result<(Source, String)> {
-    let argument = argument.trim();
-    if argument.is_empty() {
-        return Err(Error::Empty { source_name: Source::InlineJson, example });
-    }
-    if argument.starts_with('{') {
-        return Ok((Source::InlineJson, argument.to_owned()));
-    }
-    let (source, _, text) = if argument == "-" {
-        read(Source::StandardInput, Some(Path::new("-.json")), io::stdin().lock(), example)?
-    } else {
-        let path = Path::new(argument);
-        read(Source::File(path.to_owned()), Some(Path::new("-.json")), open(path)?, example)?
-    };
     Ok((source, text))
 }
 

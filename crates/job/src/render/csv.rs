@@ -1,5 +1,9 @@
 //! CSV, for spreadsheets: quoted as RFC 4180 asks, numbers in full.
 
+mod design;
+
+pub use design::{budget, choose, design, frontier};
+
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
@@ -269,7 +273,7 @@ fn power(bits: f64) -> String {
     format!("2^{bits:.0}")
 }
 
-fn table<const N: usize>(header: [String; N], rows: impl Iterator<Item = [String; N]>) -> String {
+fn table<R: IntoIterator<Item = String>>(header: R, rows: impl Iterator<Item = R>) -> String {
     std::iter::once(header).chain(rows).map(|cells| line(cells.into_iter())).collect()
 }
 

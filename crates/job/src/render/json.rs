@@ -1,5 +1,9 @@
 //! JSON, for programs: the machine interface, to be kept.
 
+mod design;
+
+pub use design::{budget, choose, design, frontier};
+
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
@@ -341,5 +345,6 @@ fn entries<'a>(entries: impl Iterator<Item = (&'a str, Json)>) -> String {
 
 /// A list with one line for each entry.
 fn lines(entries: impl Iterator<Item = String>) -> String {
-    format!("[\n  {}]", entries.collect::<Vec<_>>().join(",\n  "))
+    let entries: Vec<String> = entries.collect();
+    if entries.is_empty() { "[]".into() } else { format!("[\n  {}]", entries.join(",\n  ")) }
 }

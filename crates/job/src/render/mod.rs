@@ -11,9 +11,12 @@ pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
 pub use sottovoce_chart::Size;
 
 use crate::accuracy::AccuracyReport;
+use crate::budget::BudgetReport;
+use crate::choose::ChooseReport;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
@@ -84,4 +87,8 @@ render!(
     DemoReport => demo,
     EstimateReport => estimate,
     AccuracyReport => accuracy,
+    DesignReport => design,
+    Frontier => frontier,
+    ChooseReport => choose,
+    BudgetReport => budget,
 );
