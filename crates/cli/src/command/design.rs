@@ -4,7 +4,9 @@ use clap::{Args, ValueEnum};
 use sottovoce_job::render::{Document, Render};
 use sottovoce_job::{Axis, DesignSpec, FrontierSpec, Result as JobResult, read_prior};
 
-use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, number_of_users};
+use crate::arguments::{
+    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, number_of_users,
+};
 use crate::failure::Result;
 use crate::output::print;
 use crate::watch::Watch;
@@ -61,6 +63,8 @@ pub(crate) struct DesignArguments {
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 /// The privacy along the curve, as an argument.
@@ -80,7 +84,9 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result {
     arguments.computation.set_threads();
     let format = arguments.output.format.into();
     if arguments.frontier {
-        return arguments.output.write(&frontier(arguments)?.run()?.render(format));
+        let curve = frontier(arguments)?.run()?;
+        arguments.picture.write(&curve.text(), arguments.output.quiet)?;
+        return arguments.output.write(&curve.render(format));
     }
     let job = spec(arguments)?.check()?;
     let watch = Watch::new(&arguments.accuracy, &arguments.output);

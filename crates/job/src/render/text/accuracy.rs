@@ -8,6 +8,7 @@ use crate::render::number::with_error;
 /// The report of the job `accuracy`: one line for each estimator, one heading for each distance and number of users.
 pub fn accuracy(report: &AccuracyReport) -> Document {
     let mut document = Document::default();
+    document.title("How far off estimates are");
     heading(&mut document, &report.protocol, &report.prior);
     let place = match &report.place {
         Where::At(p) => format!("at the distribution {}", list(p)),

@@ -3,6 +3,7 @@
 use sottovoce::design::Requirement;
 use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Metric};
+use sottovoce_chart::{Axis, Chart, Scale, Series};
 
 use super::{INDENT, WIDTH, heading, method, prior_text, value_text};
 use crate::budget::{Account, BudgetReport};
@@ -15,6 +16,7 @@ use crate::render::number::{rounded, short, with_error};
 /// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
 pub fn design(report: &DesignReport) -> Document {
     let mut document = Document::default();
+    document.title("The best protocol");
     heading(&mut document, &report.best.protocol, &report.prior);
     document.line(Emphasis::Strong, format!("Required  {}", requirement(&report.requirement)));
     document.line(Emphasis::Strong, format!("Report    {}", bits(&report.best))).line(Emphasis::Plain, "");
@@ -123,6 +125,7 @@ fn comparison(document: &mut Document, report: &DesignReport) {
 /// The curve of the job `design --frontier`: one line for each level of privacy.
 pub fn frontier(report: &Frontier) -> Document {
     let mut document = Document::default();
+    document.title("The best that privacy allows");
     let axis = report.axis.metric().symbol();
     document.line(Emphasis::Strong, format!("The largest F_mu at each {axis}, a = {}", report.inputs));
     document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
@@ -135,6 +138,7 @@ pub fn frontier(report: &Frontier) -> Document {
     for point in &report.points {
         document.line(Emphasis::Plain, frontier_line(point));
     }
+    document.picture(frontier_curves(report));
     let gap = report.points.iter().map(|point| point.gap / point.best.value).fold(0.0, f64::max);
     document.line(Emphasis::Plain, "").paragraph(
         Emphasis::Faint,
@@ -148,6 +152,24 @@ pub fn frontier(report: &Frontier) -> Document {
     document
 }
 
+/// The optimum and the classical protocols below it, as a chart for pages and files.
+fn frontier_curves(report: &Frontier) -> Chart {
+    let axis = report.axis.metric().symbol();
+    let best = report.points.iter().map(|point| (point.privacy, point.best.value));
+    let chart = Chart::new(
+        format!("The largest F_mu at each {axis}, and what the classical protocols reach"),
+        Axis::new(axis, Scale::Linear),
+        Axis::new("F_mu, higher is more useful", Scale::SquareRoot),
+    )
+    .under(format!("a = {}, {}", report.inputs, prior_text(&report.prior)))
+    .with(Series::line("optimum", best).as_reference())
+    .saying("The dashed line is the best that any protocol reaches at this privacy; a classical protocol is as good as it is near to it.");
+    CURVES.iter().enumerate().fold(chart, |chart, (i, family)| {
+        let reached = report.points.iter().filter_map(|point| Some((point.privacy, point.curves[i]?.value)));
+        chart.with(Series::line(family.name(), reached))
+    })
+}
+
 fn frontier_line(point: &FrontierPoint) -> String {
     let cell = |e: &Option<Evaluation>| format!("{:>12}", e.map_or("—".into(), |e| rounded(e.value, 5)));
     let curves: String = point.curves.iter().map(cell).collect();
@@ -157,6 +179,7 @@ fn frontier_line(point: &FrontierPoint) -> String {
 /// The report of the job `choose`: the answer in words, then the numbers behind it.
 pub fn choose(report: &ChooseReport) -> Document {
     let mut document = Document::default();
+    document.title("Which protocol");
     document.line(Emphasis::Strong, format!("Users     {}", report.n));
     document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
     for sentence in &report.sentences {
@@ -175,6 +198,7 @@ pub fn choose(report: &ChooseReport) -> Document {
 /// The report of the job `budget`: what each protocol spends, what they spend together, and what is left.
 pub fn budget(report: &BudgetReport) -> Document {
     let mut document = Document::default();
+    document.title("What several protocols spend together");
     document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
     for account in [&report.worst_case, &report.average] {
         document.line(Emphasis::Plain, "");

@@ -14,6 +14,7 @@ const LABEL: usize = 16;
 /// The report of the job `estimate`: the estimates side by side with their intervals, then how each was made.
 pub fn estimate(report: &EstimateReport) -> Document {
     let mut document = Document::default();
+    document.title("Estimated frequencies");
     document.line(Emphasis::Strong, format!("Protocol  {}", summary(&report.protocol)));
     document.line(Emphasis::Strong, format!("Reports   {}", report.n));
     let percent = rounded(100.0 * report.level, 6);
