@@ -32,6 +32,14 @@ pub enum Error {
         /// What was given.
         count: String,
     },
+    /// A number of supporting reports that is no whole number.
+    #[error("supports[{entry}] = {count} is not a whole number of reports, 0 or more")]
+    Support {
+        /// The input, from 0.
+        entry: usize,
+        /// What was given.
+        count: String,
+    },
     /// A number of reports that is no whole number.
     #[error("n = {n} is not a whole number of reports, 0 or more")]
     Total {
@@ -49,6 +57,16 @@ pub enum Error {
     /// Tallies that do not fit the protocol as a whole.
     #[error(transparent)]
     Tallies(#[from] sottovoce::Error),
+}
+
+impl Error {
+    /// Text that the parser refused.
+    pub(crate) fn syntax(error: serde_json::Error) -> Self {
+        let message = error.to_string();
+        // The parser's own message ends with the place, which we give ourselves.
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        Error::Syntax { message, line: error.line(), column: error.column() }
+    }
 }
 
 /// The result of a function of this crate.

@@ -42,12 +42,7 @@ impl TalliesFile {
     /// # Errors
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| {
-            let message = error.to_string();
-            // The parser's own message ends with the place, which we give ourselves.
-            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-            Error::Syntax { message, line: error.line(), column: error.column() }
-        })
+        serde_json::from_str(text).map_err(Error::syntax)
     }
 
     /// The tallies, if they fit the protocol.
@@ -81,14 +76,14 @@ impl Entry {
 }
 
 /// The whole number that a JSON number is; `3.0` and `1e3` are whole too.
-fn whole(text: &str) -> Option<u64> {
+pub(crate) fn whole(text: &str) -> Option<u64> {
     let exact = || text.parse::<u64>().ok();
     let float = || text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && (0.0..=9e15).contains(v));
     exact().or_else(|| float().map(|value| value as u64))
 }
 
 /// A user's text as a message may quote it: short, and without control characters.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 

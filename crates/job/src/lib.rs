@@ -3,7 +3,7 @@
 //! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
 //!
 //! ```text
-//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv
+//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv | html
 //! ```
 //!
 //! ```
@@ -17,13 +17,19 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod accuracy;
 pub mod budget;
 pub mod choose;
+pub mod compare;
 pub mod demo;
 pub mod describe;
 pub mod design;
 pub mod error;
+pub mod estimate;
+pub mod explain;
+pub mod figures;
 pub mod metrics;
+pub mod posterior;
 pub mod render;
 pub mod source;
 pub mod spec;
@@ -32,16 +38,20 @@ mod subject;
 mod suggestion;
 pub mod users;
 
+pub use accuracy::{AccuracyReport, AccuracySpec};
 pub use budget::{BudgetReport, BudgetSpec};
 pub use choose::{ChooseReport, ChooseSpec};
+pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
 pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;
 
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use render::Format;
-pub use sottovoce::information::Choice;
+pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Step, Watcher};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

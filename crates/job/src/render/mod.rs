@@ -2,18 +2,24 @@
 
 pub mod csv;
 mod document;
+pub mod html;
 pub mod json;
-mod number;
+pub(crate) mod number;
 pub mod text;
 
-pub use document::{Document, Emphasis};
+pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
+pub use sottovoce_chart::Size;
 
+use crate::accuracy::AccuracyReport;
 use crate::budget::BudgetReport;
 use crate::choose::ChooseReport;
+use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::design::{DesignReport, Frontier};
+use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
+use crate::posterior::PosteriorReport;
 use crate::split::Split;
 use crate::users::UsersReport;
 
@@ -27,6 +33,8 @@ pub enum Format {
     Json,
     /// For spreadsheets.
     Csv,
+    /// For a browser: one file that needs nothing else.
+    Html,
 }
 
 /// A report that can be rendered in every format.
@@ -46,6 +54,7 @@ pub trait Render {
             Format::Text => self.text(),
             Format::Json => Document::plain(self.json()),
             Format::Csv => Document::plain(self.csv()),
+            Format::Html => Document::plain(html::page(&self.text())),
         }
     }
 }
@@ -71,9 +80,13 @@ macro_rules! render {
 render!(
     MetricsReport => metrics,
     Description => description,
+    PosteriorReport => posterior,
     Split => split,
+    Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
+    EstimateReport => estimate,
+    AccuracyReport => accuracy,
     DesignReport => design,
     Frontier => frontier,
     ChooseReport => choose,
