@@ -53,11 +53,11 @@ impl LeakageOf<'_> {
         for (weight, part) in self.0 {
             let mut pairs: Vec<_> =
                 part.alpha().iter().copied().zip(direction.values.iter().copied()).collect();
-            for x in 0..pairs.len() {
+            for (x, slope) in gradient.iter_mut().enumerate() {
                 pairs[x].0 += 1.0;
                 let mean_ln = LinearForm::from_coefficients(&pairs).mean_ln().value;
                 pairs[x].0 -= 1.0;
-                gradient[x] += weight * pairs[x].0 / part.total() * (direction.values[x].ln() - mean_ln);
+                *slope += weight * pairs[x].0 / part.total() * (pairs[x].1.ln() - mean_ln);
             }
         }
         gradient

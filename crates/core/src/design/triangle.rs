@@ -80,10 +80,10 @@ pub(super) fn whitened_square(inverse_factor: &[f64], d: &mut [f64], likelihood:
         let row = &inverse_factor[entries(i)..=entries(i) + i];
         d[i] = row.iter().zip(&*d).map(|(l, d)| l * d).sum();
     }
-    for i in 0..d.len() {
-        let scale = std::f64::consts::SQRT_2 * d[i] / likelihood;
+    for (i, d_i) in d.iter().enumerate() {
+        let scale = std::f64::consts::SQRT_2 * d_i / likelihood;
         d[..i].iter().zip(&mut out[entries(i)..]).for_each(|(d_j, entry)| *entry = scale * d_j);
-        out[entries(i) + i] = d[i] * d[i] / likelihood;
+        out[entries(i) + i] = d_i * d_i / likelihood;
     }
 }
 

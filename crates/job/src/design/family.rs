@@ -94,24 +94,23 @@ impl Family {
     pub fn tuned(self, prior: &Prior, requirement: &Requirement, settings: &Settings) -> Option<Member> {
         let a = prior.inputs();
         let most = requirement.epsilon().unwrap_or(MAX_EPSILON);
-        let mut epsilon = most;
-        let mut size = self.size(prior, epsilon);
-        let Some(least) = requirement.average_privacy() else { return self.member(a, epsilon, size).ok() };
-        for _ in 0..3 {
+        let Some(least) = requirement.average_privacy() else {
+            return self.member(a, most, self.size(prior, most)).ok();
+        };
+        let level = |size: Option<usize>| {
             let meets = |epsilon: f64| {
                 let (protocol, _) = self.member(a, epsilon, size).ok()?;
                 Some(average_privacy(&protocol, prior, settings).ok()?.value >= least)
             };
-            epsilon = largest(most, meets)?;
-            let better = self.size(prior, epsilon);
-            if better == size {
-                break;
-            }
-            size = better;
+            largest(most, meets)
+        };
+        let mut size = self.size(prior, most);
+        let mut epsilon = level(size)?;
+        for _ in 0..3 {
+            size = self.size(prior, epsilon);
+            epsilon = level(size)?;
         }
-        let (protocol, spec) = self.member(a, epsilon, size).ok()?;
-        let kept = average_privacy(&protocol, prior, settings).ok()?.value >= least;
-        kept.then_some((protocol, spec))
+        self.member(a, epsilon, size).ok()
     }
 }
 
