@@ -1,14 +1,20 @@
-//! The JSON file of tallies: `{"n": 1000, "counts": [{"y": Y, "count": 17}, …]}`.
+//! The JSON file of tallies: `{"n": 1000, "counts": [{"y": Y, "count": 17}, …]}`, or `{"n": 1000, "supports": [310, …]}` where only the
+//! number of reports that support each input was kept (see [`crate::tally`]). Beside these a file that we write has `protocol`,
+//! `fingerprint`, `form` (`patterns` or `supports`) and, if there were any, `rejected` reports by reason.
 //!
 //! `Y` is an output's text form ([`sottovoce::Output`]): an index; for unary encoding and subset selection the list of inputs
 //! whose bit is set; for local hash `[seed, z]`; for a mixture `[part, Y]`; for a product `[Y, Y, …]`. Its meaning depends on
 //! the protocol, so a file is read in two steps: [`TalliesFile`] is the text, [`TalliesFile::check`] gives [`Tallies`] that fit.
+
+use std::io::{self, Write};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sottovoce::{Output, Protocol, Tallies};
 
 use crate::error::{Error, Result};
+use crate::header::Identity;
+use crate::tally::{Counts, Tally};
 
 /// A file of tallies, as written.
 #[derive(Debug, Deserialize)]
@@ -16,7 +22,14 @@ pub struct TalliesFile {
     /// The number of reports, if the file says it.
     #[serde(default)]
     n: Option<Box<RawValue>>,
-    counts: Vec<Entry>,
+    #[serde(default)]
+    counts: Option<Vec<Entry>>,
+    #[serde(default)]
+    supports: Option<Vec<Box<RawValue>>>,
+    #[serde(default)]
+    protocol: Option<Box<RawValue>>,
+    #[serde(default)]
+    fingerprint: Option<String>,
 }
 
 /// One output with its count, both as text: a million patterns of unary encoding need no tree of numbers.
@@ -42,12 +55,52 @@ impl TalliesFile {
     /// # Errors
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|error| {
+        let file: TalliesFile = serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             // The parser's own message ends with the place, which we give ourselves.
             let message = message.split(" at line ").next().unwrap_or_default().to_owned();
             Error::Syntax { message, line: error.line(), column: error.column() }
-        })
+        })?;
+        if file.counts.is_none() && file.supports.is_none() {
+            let message = "missing field `counts`".to_owned();
+            return Err(Error::Syntax { message, line: text.lines().count().max(1), column: 1 });
+        }
+        Ok(file)
+    }
+
+    /// The specification of the protocol, if the file says it.
+    pub fn specification(&self) -> Option<&str> {
+        self.protocol.as_ref().map(|protocol| protocol.get())
+    }
+
+    /// The fingerprint of the protocol, if the file says it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
+    }
+
+    /// Adds the counts or supports to a tally of the protocol.
+    ///
+    /// # Errors
+    /// As for [`read_tallies`]; or the file has supports where patterns are wanted.
+    pub fn add_to(&self, tally: &mut Tally, protocol: &Protocol) -> Result<()> {
+        if let (Some(supports), None) = (&self.supports, &self.counts) {
+            let n = self.total()?.ok_or_else(|| Error::Total { n: "nothing".into() })?;
+            let counts: Option<Vec<u64>> = supports.iter().map(|support| whole(support.get())).collect();
+            let counts = counts.filter(|all| all.len() == protocol.inputs() && all.iter().all(|c| *c <= n));
+            let wrong = Error::SupportCount { found: supports.len(), expected: protocol.inputs() };
+            return tally.add_supports(n, counts.ok_or(wrong)?);
+        }
+        let layout = tally.layout().clone();
+        for (output, count) in self.check(protocol)?.counts() {
+            let mut bytes = vec![0; layout.length()];
+            let missing = || sottovoce::Error::NoSuchOutput {
+                output: shown(&output.to_string()),
+                reason: "an output of a report, with a seed for local hash",
+            };
+            layout.write(output, &mut bytes).ok_or_else(missing)?;
+            tally.add_count(&bytes, *count)?;
+        }
+        Ok(())
     }
 
     /// The tallies, if they fit the protocol.
@@ -55,7 +108,8 @@ impl TalliesFile {
     /// # Errors
     /// As for [`read_tallies`].
     pub fn check(&self, protocol: &Protocol) -> Result<Tallies> {
-        let counts = self.counts.iter().enumerate().map(|(position, entry)| entry.check(position, protocol));
+        let entries = self.counts.as_ref().ok_or(Error::NoSupports)?;
+        let counts = entries.iter().enumerate().map(|(position, entry)| entry.check(position, protocol));
         let tallies = Tallies::new(protocol, counts.collect::<Result<Vec<_>>>()?)?;
         match self.total()? {
             Some(n) if n != tallies.n() => Err(Error::SumMismatch { n, sum: tallies.n() }),
@@ -67,6 +121,33 @@ impl TalliesFile {
         let Some(n) = &self.n else { return Ok(None) };
         whole(n.get()).map(Some).ok_or_else(|| Error::Total { n: shown(n.get()) })
     }
+}
+
+/// Writes the tallies file of a tally.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_tallies(tally: &Tally, identity: &Identity, writer: &mut dyn Write) -> io::Result<()> {
+    let form = if let Counts::Supports(_) = tally.counts { "supports" } else { "patterns" };
+    writeln!(writer, "{{\"n\": {},", tally.n)?;
+    writeln!(writer, " \"protocol\": {},", identity.specification)?;
+    writeln!(writer, " \"fingerprint\": \"{}\",", identity.fingerprint)?;
+    writeln!(writer, " \"form\": \"{form}\",")?;
+    if tally.rejections.total() > 0 {
+        writeln!(writer, " \"rejected\": {},", serde_json::to_string(&tally.rejections.counts)?)?;
+    }
+    if let Counts::Supports(supports) = &tally.counts {
+        return writeln!(writer, " \"supports\": {}}}", serde_json::to_string(&supports.counts())?);
+    }
+    write!(writer, " \"counts\": [")?;
+    let mut separator = "\n";
+    tally.visit_counts(|report, count| {
+        let output = tally.layout().output(report);
+        write!(writer, "{separator}  {{\"y\": {output}, \"count\": {count}}}")?;
+        separator = ",\n";
+        Ok(())
+    })?;
+    writeln!(writer, "]}}")
 }
 
 impl Entry {

@@ -17,27 +17,36 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod collection;
 pub mod demo;
 pub mod describe;
 pub mod error;
+pub mod merge;
 pub mod metrics;
+pub mod randomise;
 pub mod render;
 pub mod source;
 pub mod spec;
 pub mod split;
 mod subject;
 mod suggestion;
+pub mod tally;
 pub mod users;
 
+pub use collection::Summary;
 pub use describe::{DescribeSpec, Description};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use sottovoce::Metric;
 
+pub use merge::MergeSpec;
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use randomise::RandomiseSpec;
 pub use render::Format;
 pub use sottovoce::information::Choice;
 pub use sottovoce::metric::{Settings, Step, Watcher};
+pub use sottovoce_collect::{Form, Replacement, replacement};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{Split, SplitSpec};
+pub use tally::TallySpec;
 pub use users::{Target, UsersReport, UsersSpec};

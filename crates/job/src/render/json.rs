@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
 
+use crate::collection::Summary;
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
 use crate::metrics::{MetricEvaluation, MetricsReport};
@@ -23,6 +24,10 @@ pub fn metrics(report: &MetricsReport) -> String {
 /// The report of the job `describe`.
 pub fn description(report: &Description) -> String {
     let matrix = report.matrix.as_ref().map(|m| json!({"outputs": m.outputs, "rows": m.rows}));
+    let realised = match &report.realised {
+        Ok(realised) => json!({"value": number(realised.level), "exact": realised.exact}),
+        Err(reason) => json!({"value": null, "reason": reason}),
+    };
     object(&[
         ("protocol", compact(&report.protocol)),
         ("sentence", compact(&report.sentence)),
@@ -32,6 +37,7 @@ pub fn description(report: &Description) -> String {
         ("outputs_bits", compact(&report.outputs_bits)),
         ("report_bits", compact(&report.report_bits)),
         ("declared_ldp", compact(&report.declared_level.map(number))),
+        ("realised_ldp", compact(&realised)),
         ("evaluations", lines(report.structure.iter().map(|e| compact(&evaluation(e))))),
         ("matrix", compact(&matrix)),
         ("tree", compact(&report.tree.as_ref().map(branch))),
@@ -83,6 +89,12 @@ fn count(count: &Count) -> String {
     }
     json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
     compact(&json)
+}
+
+/// The summary of a job of a collection.
+pub fn summary(report: &Summary) -> String {
+    let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
+    object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
 }
 
 /// The report of the job `demo`.

@@ -8,6 +8,7 @@ pub mod text;
 
 pub use document::{Document, Emphasis};
 
+use crate::collection::Summary;
 use crate::demo::DemoReport;
 use crate::describe::Description;
 use crate::metrics::MetricsReport;
@@ -71,4 +72,5 @@ render!(
     Split => split,
     UsersReport => users,
     DemoReport => demo,
+    Summary => summary,
 );

@@ -4,12 +4,14 @@ mod demo;
 mod description;
 mod metrics;
 mod split;
+mod summary;
 mod users;
 
 pub use demo::demo;
 pub use description::description;
 pub use metrics::metrics;
 pub use split::split;
+pub use summary::summary;
 pub use users::users;
 
 use sottovoce::metric::Value;
