@@ -157,6 +157,73 @@ pub enum Error {
     /// More reports than can be counted.
     #[error("the counts add up to more than {max} reports", max = u64::MAX)]
     TooManyReports,
+    /// No reports, where at least one is needed.
+    #[error("there are no reports to estimate from")]
+    NoReports,
+    /// A reported output that no input can produce.
+    #[error("output {output} was reported, but no input can produce it under this protocol")]
+    ImpossibleOutput {
+        /// The output in its JSON form.
+        output: String,
+    },
+    /// A number of reports that support an input, but are more than all reports.
+    #[error("supports[{x}] = {count} is more than the {n} reports")]
+    Support {
+        /// The input.
+        x: usize,
+        /// How many reports are said to support it.
+        count: u64,
+        /// The number of reports.
+        n: u64,
+    },
+    /// Supports that do not add up, where each report supports the same number of inputs.
+    #[error("the supports sum to {sum}; under this protocol {n} reports support {expected} inputs in all")]
+    SupportSum {
+        /// Their sum.
+        sum: u128,
+        /// The number of reports.
+        n: u64,
+        /// What the sum must be.
+        expected: u128,
+    },
+    /// A protocol whose reports do not simply support inputs or not.
+    #[error("reports of {kind} do not say which inputs they support; give the tallies of its outputs")]
+    NoSupports {
+        /// The protocol's kind.
+        kind: &'static str,
+    },
+    /// Supports, where whole reports are needed.
+    #[error("{what} needs the tallies of whole reports; how many reports support each input is not enough")]
+    SupportsOnly {
+        /// What needs more.
+        what: &'static str,
+    },
+    /// The frequencies cannot be learned from the reports.
+    #[error(
+        "the protocol is not faithful (rank {rank} < {a} inputs): different frequencies lead to the same reports, so none can be estimated"
+    )]
+    NotFaithful {
+        /// `rk Q`.
+        rank: usize,
+        /// Number of inputs.
+        a: usize,
+    },
+    /// No positive frequency is left to be scaled up.
+    #[error("no linear estimate is positive, so clipping leaves nothing to normalise")]
+    NothingPositive,
+    /// The reports that came in tell nothing about the frequencies.
+    #[error("none of the reports tells anything about the frequencies (all are blank)")]
+    NothingTold,
+    /// More reports than a method can hold.
+    #[error("{what} would hold {entries} entries; at most {max} are held")]
+    TooMuch {
+        /// What would be held.
+        what: &'static str,
+        /// How many entries.
+        entries: u128,
+        /// How many are allowed.
+        max: u128,
+    },
     /// A dense matrix larger than we make.
     #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; it is made only up to {max} entries", max = crate::protocol::MAX_ENTRIES)]
     TooLarge {
@@ -173,6 +240,24 @@ pub enum Error {
         /// The nesting depth.
         depth: usize,
     },
+    /// More inputs than a design can handle.
+    #[error("a design for a = {a} inputs{}; the most is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
+    DesignSize {
+        /// The number of inputs asked for.
+        a: usize,
+        /// The most that is handled.
+        most: usize,
+        /// Whether average privacy is required.
+        limited: bool,
+    },
+    /// A prior for which there is no design.
+    #[error(
+        "a design needs a Dirichlet prior or a mixture of Dirichlets; under finitely many points or a prior of one's own there is no method"
+    )]
+    DesignPrior,
+    /// The search for a design ended without a protocol.
+    #[error("the search for the best protocol did not converge")]
+    DesignNotConverged,
     /// A linear-algebra routine did not converge.
     #[error("the singular values of a {rows} × {columns} matrix did not converge")]
     SingularValues {
@@ -181,6 +266,10 @@ pub enum Error {
         /// Columns.
         columns: usize,
     },
+}
+
+fn design_hint(limited: bool) -> &'static str {
+    if limited { "" } else { ", or 10000 under a symmetric prior" }
 }
 
 /// The kinds of error that front ends tell apart.
@@ -198,8 +287,11 @@ impl Error {
     /// Which kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::TooLarge { .. } => ErrorKind::Unsupported,
-            Error::SingularValues { .. } => ErrorKind::NotConverged,
+            Error::TooLarge { .. }
+            | Error::TooMuch { .. }
+            | Error::DesignSize { .. }
+            | Error::DesignPrior => ErrorKind::Unsupported,
+            Error::SingularValues { .. } | Error::DesignNotConverged => ErrorKind::NotConverged,
             _ => ErrorKind::InvalidInput,
         }
     }

@@ -1,7 +1,9 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
+pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
+pub mod estimate;
 pub mod evaluation;
 pub mod expectation;
 pub mod fisher;

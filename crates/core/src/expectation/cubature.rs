@@ -85,8 +85,7 @@ fn by_logit(
     }
     // Where bends run into the corners it does not arrive, and sectors do: three inputs leave it 300 nodes a dimension.
     let evaluations = evaluations.min(100_000);
-    // Features of ln det lie within ±ε of the middle.
-    let width = (0.5 * fisher.contrast().ln_1p()).clamp(1.0, 30.0);
+    let width = logit_width(fisher.contrast());
     let steps = (0..12).map(|level| 0.5 * 0.7f64.powi(level));
     let rules = steps.map(|step| sticks(alpha, |h, t| logit_trapezoid(h, t, width, step)));
     let affordable = |rules: &Vec<Vec<Node>>| {
@@ -141,32 +140,60 @@ fn sticks(alpha: &[f64], rule: impl Fn(f64, f64) -> Vec<Node>) -> Vec<Vec<Node>>
 
 /// The sum over the tensor product, first coordinate in parallel, summed in a fixed order.
 fn tensor(fisher: &dyn FisherInformation, rules: &[Vec<Node>]) -> f64 {
-    let parts: Vec<f64> =
-        rules[0].par_iter().map(|node| stick(fisher, &rules[1..], &mut vec![], 0.0, 1.0, node)).collect();
+    let part = |node: &Node| {
+        let mut sum = 0.0;
+        let mut add = |weight: f64, point: Point| sum += weight * fisher.ln_det(&point);
+        stick(&rules[1..], &mut vec![], (0.0, 1.0), node, &mut add);
+        sum
+    };
+    let parts: Vec<f64> = rules[0].par_iter().map(part).collect();
     parts.iter().sum()
+}
+
+/// The points of the Gauss rule of `order` nodes a dimension, with their weights.
+pub fn gauss_points(alpha: &[f64], order: usize) -> Vec<(f64, Point)> {
+    tensor_points(&sticks(alpha, |h, t| gauss(h, t, order)))
+}
+
+/// The points of the logit trapezoid of the given step, with their weights; `contrast` as in
+/// [`FisherInformation::contrast`].
+pub fn logit_points(alpha: &[f64], contrast: f64, step: f64) -> Vec<(f64, Point)> {
+    tensor_points(&sticks(alpha, |h, t| logit_trapezoid(h, t, logit_width(contrast), step)))
+}
+
+fn tensor_points(rules: &[Vec<Node>]) -> Vec<(f64, Point)> {
+    let mut points = Vec::new();
+    for node in &rules[0] {
+        stick(&rules[1..], &mut vec![], (0.0, 1.0), node, &mut |weight, point| points.push((weight, point)));
+    }
+    points
+}
+
+/// Features of `ln det` lie within `±ε` of the middle.
+fn logit_width(contrast: f64) -> f64 {
+    (0.5 * contrast.ln_1p()).clamp(1.0, 30.0)
 }
 
 /// Weights below this are skipped: with a `ln det` of thousands they are still below `1e-18` in total.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-26;
 
+/// Visits all points that share the coordinates `ln_p`, then `node`; what is left for it and after is `e^{ln_left}`.
 fn stick(
-    fisher: &dyn FisherInformation,
     rest: &[Vec<Node>],
     ln_p: &mut Vec<f64>,
-    ln_left: f64,
-    weight: f64,
+    (ln_left, weight): (f64, f64),
     node: &Node,
-) -> f64 {
+    visit: &mut dyn FnMut(f64, Point),
+) {
     let weight = weight * node.weight;
     if weight < NEGLIGIBLE_WEIGHT {
-        return 0.0;
+        return;
     }
     ln_p.push(ln_left + node.ln_head);
     let ln_left = ln_left + node.ln_tail;
-    let value = match rest {
-        [] => weight * fisher.ln_det(&Point::from_ln_weights([&ln_p[..], &[ln_left]].concat())),
-        [rule, rest @ ..] => rule.iter().map(|node| stick(fisher, rest, ln_p, ln_left, weight, node)).sum(),
-    };
+    match rest {
+        [] => visit(weight, Point::from_ln_weights([&ln_p[..], &[ln_left]].concat())),
+        [rule, rest @ ..] => rule.iter().for_each(|node| stick(rest, ln_p, (ln_left, weight), node, visit)),
+    }
     ln_p.pop();
-    value
 }

@@ -1,5 +1,7 @@
 //! The log-determinant of a diagonal matrix plus a few rank-one terms, on the hyperplane orthogonal to `1`.
 
+use faer::{Mat, Side};
+
 /// `ln det(Eᵀ G E)` of `G = diag(d) + Σ_k ± v_k v_kᵀ`, where the columns of `E` are `e_x − e_r`, `x ≠ r`.
 ///
 /// # Method and cost
@@ -60,6 +62,15 @@ impl DiagonalPlusLowRank {
     }
 
     pub(super) fn ln_det_off_one(mut self, tolerance: f64) -> Option<f64> {
+        let (smallest, _, length) = self.project()?;
+        let ln_diagonal = self.ln_diagonal.iter().sum::<f64>() - smallest + 2.0 * length.ln();
+        let span = Span::of(&mut self.scaled, tolerance);
+        ln_det_positive(span.identity_plus(&self.subtracted)).map(|ln_rest| ln_diagonal + ln_rest)
+    }
+
+    /// Projects the vectors off `ĝ`. Returns the smallest `ln d`, `ĝ`, and its length before it was scaled; `None` if a `d_x` is not
+    /// positive.
+    fn project(&mut self) -> Option<(f64, Vec<f64>, f64)> {
         let smallest = self.ln_diagonal.iter().copied().fold(f64::INFINITY, f64::min);
         if !smallest.is_finite() {
             return None;
@@ -71,9 +82,35 @@ impl DiagonalPlusLowRank {
         for vector in &mut self.scaled {
             remove(vector, &constant);
         }
-        let ln_diagonal = self.ln_diagonal.iter().sum::<f64>() - smallest + 2.0 * length.ln();
-        let coordinates = coordinates(&mut self.scaled, tolerance);
-        ln_det_identity_plus(&coordinates, &self.subtracted).map(|ln_rest| ln_diagonal + ln_rest)
+        Some((smallest, constant, length))
+    }
+
+    /// `E (Eᵀ G E)⁻¹ Eᵀ = D^{−1/2}(I − ĝĝᵀ + U((I + C)⁻¹ − I)Uᵀ)D^{−1/2}`, with `U` an orthonormal basis of the vectors and `C` their sum in it.
+    pub fn inverse_off_one(mut self, tolerance: f64) -> Option<InverseOffOne> {
+        let (_, constant, _) = self.project()?;
+        let roots: Vec<f64> = self.ln_diagonal.iter().map(|ln_d| (-0.5 * ln_d).exp()).collect();
+        let scaled = |vector: &[f64]| vector.iter().zip(&roots).map(|(v, root)| v * root).collect();
+        let span = Span::of(&mut self.scaled, tolerance);
+        let sum = span.identity_plus(&self.subtracted);
+        let entry = |i: usize, j: usize| if i >= j { sum[i][j] } else { sum[j][i] };
+        let rank = sum.len();
+        let mut terms: Vec<(f64, Vec<f64>)> = vec![(-1.0, scaled(&constant))];
+        if rank > 0 {
+            let eigen = Mat::from_fn(rank, rank, entry).self_adjoint_eigen(Side::Lower).ok()?;
+            for r in 0..rank {
+                let mut vector = vec![0.0; roots.len()];
+                for (i, unit) in span.units.iter().enumerate() {
+                    let along = eigen.U()[(i, r)];
+                    vector.iter_mut().zip(unit).for_each(|(v, u)| *v += along * u);
+                }
+                let value = eigen.S()[r];
+                if !(value > 0.0) {
+                    return None;
+                }
+                terms.push((1.0 / value - 1.0, scaled(&vector)));
+            }
+        }
+        Some(InverseOffOne { diagonal: roots.iter().map(|root| root * root).collect(), terms })
     }
 }
 
@@ -98,44 +135,58 @@ fn remove(vector: &mut [f64], unit: &[f64]) -> f64 {
     along
 }
 
-/// Coordinates of the vectors in an orthonormal basis of their numerical span, one list a basis vector.
-///
-/// Stops when the squares of all that remains sum to less than `tolerance`: the trace bounds what a determinant loses.
-fn coordinates(vectors: &mut [Vec<f64>], tolerance: f64) -> Vec<Vec<f64>> {
-    let mut remaining: Vec<f64> = vectors.iter().map(|v| norm_squared(v)).collect();
-    let mut found = Vec::new();
-    let dimension = vectors.first().map_or(0, Vec::len);
-    while remaining.iter().sum::<f64>() > tolerance && found.len() < dimension {
-        let pivot = (0..remaining.len()).max_by(|&i, &j| remaining[i].total_cmp(&remaining[j])).unwrap_or(0);
-        let length = norm_squared(&vectors[pivot]).sqrt();
-        let unit: Vec<f64> = vectors[pivot].iter().map(|v| v / length).collect();
-        // A vector that is already negligible stays where it is: its coordinate would not matter.
-        let negligible = tolerance / (16.0 * remaining.len() as f64);
-        let along = vectors.iter_mut().zip(&mut remaining).map(|(vector, left)| {
-            if *left < negligible {
-                return 0.0;
-            }
-            let along = remove(vector, &unit);
-            *left = norm_squared(vector);
-            along
-        });
-        found.push(along.collect());
-    }
-    found
+/// A matrix `diag(e) + Σ_r c_r y_r y_rᵀ`: the inverse of a Fisher information on the hyperplane orthogonal to `1`.
+#[derive(Debug)]
+pub struct InverseOffOne {
+    /// `e`.
+    pub diagonal: Vec<f64>,
+    /// Pairs of `c_r` and `y_r`.
+    pub terms: Vec<(f64, Vec<f64>)>,
 }
 
-/// `ln det(I + Σ_k ± t_k t_kᵀ)` from the coordinates of the `t_k`, by Cholesky decomposition.
-fn ln_det_identity_plus(coordinates: &[Vec<f64>], subtracted: &[bool]) -> Option<f64> {
-    let rank = coordinates.len();
-    let mut matrix = vec![vec![0.0; rank]; rank];
-    for i in 0..rank {
-        for j in 0..=i {
-            let terms = coordinates[i].iter().zip(&coordinates[j]).zip(subtracted);
-            let sum: f64 = terms.map(|((s, t), &minus)| if minus { -s * t } else { s * t }).sum();
-            matrix[i][j] = sum + f64::from(u8::from(i == j));
+/// An orthonormal basis of the numerical span of some vectors.
+struct Span {
+    units: Vec<Vec<f64>>,
+    /// For each basis vector, the coordinates of all vectors along it.
+    coordinates: Vec<Vec<f64>>,
+}
+
+impl Span {
+    /// Stops when the squares of all that remains sum to less than `tolerance`: the trace bounds what a determinant loses.
+    fn of(vectors: &mut [Vec<f64>], tolerance: f64) -> Self {
+        let mut remaining: Vec<f64> = vectors.iter().map(|v| norm_squared(v)).collect();
+        let mut span = Span { units: Vec::new(), coordinates: Vec::new() };
+        let dimension = vectors.first().map_or(0, Vec::len);
+        while remaining.iter().sum::<f64>() > tolerance && span.units.len() < dimension {
+            let pivot =
+                (0..remaining.len()).max_by(|&i, &j| remaining[i].total_cmp(&remaining[j])).unwrap_or(0);
+            let length = norm_squared(&vectors[pivot]).sqrt();
+            let unit: Vec<f64> = vectors[pivot].iter().map(|v| v / length).collect();
+            // A vector that is already negligible stays where it is: its coordinate would not matter.
+            let negligible = tolerance / (16.0 * remaining.len() as f64);
+            let along = vectors.iter_mut().zip(&mut remaining).map(|(vector, left)| {
+                if *left < negligible {
+                    return 0.0;
+                }
+                let along = remove(vector, &unit);
+                *left = norm_squared(vector);
+                along
+            });
+            span.coordinates.push(along.collect());
+            span.units.push(unit);
         }
+        span
     }
-    ln_det_positive(matrix)
+
+    /// The lower triangle of `I + Σ_k ± t_k t_kᵀ` in the basis.
+    fn identity_plus(&self, subtracted: &[bool]) -> Vec<Vec<f64>> {
+        let entry = |i: usize, j: usize| {
+            let terms = self.coordinates[i].iter().zip(&self.coordinates[j]).zip(subtracted);
+            let sum: f64 = terms.map(|((s, t), &minus)| if minus { -s * t } else { s * t }).sum();
+            sum + f64::from(u8::from(i == j))
+        };
+        (0..self.coordinates.len()).map(|i| (0..=i).map(|j| entry(i, j)).collect()).collect()
+    }
 }
 
 /// `ln det` of a symmetric positive definite matrix given by its lower triangle, `None` if it is not positive definite.

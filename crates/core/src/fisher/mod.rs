@@ -25,7 +25,7 @@ pub use closed_form::{Erasure, Identity, RandomizedResponse};
 pub use dense_matrix::DenseMatrix;
 pub use exponential_sum::ExponentialSum;
 pub use information::{FisherInformation, Point};
-pub use low_rank::DiagonalPlusLowRank;
+pub use low_rank::{DiagonalPlusLowRank, InverseOffOne};
 pub use mixture::Mixture;
 pub use subset_selection::SubsetSelection;
 pub use unary_encoding::UnaryEncoding;

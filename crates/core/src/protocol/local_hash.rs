@@ -55,8 +55,8 @@ impl LocalHash {
         UnaryEncoding::of_local_hash(self.a, self.g, self.epsilon)
     }
 
-    /// The reported bucket, and for each input whether it falls into that bucket, or an error.
-    fn support(&self, output: &Output) -> Result<Vec<bool>> {
+    /// For each input whether it falls into the reported bucket.
+    pub(crate) fn support(&self, output: &Output) -> Result<Vec<bool>> {
         match output {
             Output::Hash { seed, z } if *z < self.g => {
                 Ok((0..self.a).map(|x| bucket(*seed, x, self.g) == *z).collect())

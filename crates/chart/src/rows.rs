@@ -1,0 +1,184 @@
+//! Charts of rows: bars, stacked bars and intervals that lie, one row for each category.
+
+use crate::chart::{Chart, Form, Point};
+use crate::layout::{EDGE, SMALL, heading, legend};
+use crate::lettering;
+use crate::palette::Colour;
+use crate::scale::{Ruler, number, range};
+use crate::scene::{Anchor, Scene, Shape, Style};
+
+/// Height of a row.
+const ROW: f64 = 34.0;
+
+/// Height of a row with many others.
+const DENSE: f64 = 22.0;
+
+/// Thickest bar.
+const BAR: f64 = 20.0;
+
+pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
+    let mut scene = Scene { width, height: 0.0, shapes: vec![] };
+    let rows = chart.y.categories.len();
+    let height = if rows > 12 { DENSE } else { ROW };
+    let below = heading(&mut scene, chart);
+    let top = if chart.series.len() > 1 { legend(&mut scene, chart, below) } else { below } + 8.0;
+    let bottom = top + height * rows as f64;
+    scene.height = bottom + 46.0;
+    let name = |name: &String| lettering::width(name, SMALL, false);
+    let names = chart.y.categories.iter().map(name).fold(0.0, f64::max).min(0.36 * width);
+    let values = chart.series.iter().flat_map(|s| &s.points).filter_map(|p| p.label.as_ref());
+    let beside = if is_stacked(chart) { 0.0 } else { values.map(name).fold(0.0, f64::max) };
+    let (left, right) = (EDGE + names + 10.0, width - EDGE - beside.max(6.0) - 6.0);
+    let x = Ruler::new(chart.x.scale, values_range(chart), (left, right));
+    grid(&mut scene, chart, &x, (top, bottom));
+    for (row, name) in chart.y.categories.iter().enumerate() {
+        let middle = top + height * (row as f64 + 0.5);
+        let name = lettering::clipped(name, SMALL, names);
+        scene.text((left - 10.0, middle + 4.5), &name, Style::new(SMALL, Colour::Ink).at(Anchor::End));
+        draw(&mut scene, chart, row, &x, (middle, height));
+    }
+    scene
+}
+
+fn is_stacked(chart: &Chart) -> bool {
+    chart.series.iter().any(|s| s.form == Form::Stacked)
+}
+
+/// The points of a series in a row.
+pub(crate) fn in_row(points: &[Point], row: usize) -> impl Iterator<Item = &Point> {
+    points.iter().filter(move |p| p.y == row as f64 && p.x.is_finite())
+}
+
+/// From zero, if there are bars, to the longest bar or the end of the farthest interval.
+pub(crate) fn values_range(chart: &Chart) -> (f64, f64) {
+    if let Some(range) = chart.x.range {
+        return range;
+    }
+    let bars = chart.series.iter().any(|s| matches!(s.form, Form::Bars | Form::Stacked));
+    let points = chart.series.iter().flat_map(|s| &s.points);
+    let ends = points.flat_map(|p| [p.x, p.interval.map_or(p.x, |i| i.0), p.interval.map_or(p.x, |i| i.1)]);
+    let stacked = chart.series.iter().filter(|s| s.form == Form::Stacked);
+    let stack = |row: usize| stacked.clone().flat_map(|s| in_row(&s.points, row)).map(|p| p.x).sum::<f64>();
+    let stacks = (0..chart.y.categories.len()).map(stack);
+    range(chart.x.scale, ends.chain(stacks).chain(bars.then_some(0.0)))
+}
+
+fn grid(scene: &mut Scene, chart: &Chart, x: &Ruler, (top, bottom): (f64, f64)) {
+    for tick in x.ticks(58.0) {
+        let place = x.place(tick);
+        scene.line(vec![(place, top), (place, bottom)], Colour::Grid, 1.0);
+        let style = Style::new(SMALL, Colour::Faint).at(Anchor::Middle);
+        scene.text((place, bottom + 16.0), &number(tick), style);
+    }
+    let end = x.place(x.high);
+    scene.text((end, bottom + 35.0), &chart.x.label, Style::new(SMALL, Colour::Ink).at(Anchor::End));
+}
+
+fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height): (f64, f64)) {
+    let bars = chart.series.iter().filter(|s| s.form == Form::Bars).count().max(1) as f64;
+    let thick = (0.72 * height / bars).min(BAR);
+    let (mut bar, mut stack) = (0.0, 0.0);
+    for (position, series) in chart.series.iter().enumerate() {
+        let colour = chart.colour(position);
+        for point in in_row(&series.points, row) {
+            let told = chart.told(series, point);
+            let y = middle + (bar + 0.5 - bars / 2.0) * thick;
+            let place = match series.form {
+                Form::Bars => lying(scene, x, (0.0f64.max(x.low), point.x), (y, thick - 2.0), colour, point),
+                Form::Stacked => {
+                    stack += point.x;
+                    segment(
+                        scene,
+                        x,
+                        (stack - point.x, stack),
+                        (middle, BAR.min(0.72 * height)),
+                        colour,
+                        point,
+                    )
+                }
+                Form::Line | Form::Marks => interval(scene, x, middle, colour, series.reference, point),
+            };
+            scene.add(Shape::Target { x: place.0, y: place.1, colour, told });
+        }
+        bar += f64::from(u8::from(series.form == Form::Bars));
+    }
+}
+
+/// A bar, with its value beside it; gives the place that a reader points at.
+fn lying(
+    scene: &mut Scene,
+    x: &Ruler,
+    (from, to): (f64, f64),
+    (y, thick): (f64, f64),
+    colour: Colour,
+    point: &Point,
+) -> (f64, f64) {
+    let (start, end) = (x.place(from), x.place(to));
+    scene.rectangle((start.min(end), y - thick / 2.0), ((end - start).abs().max(1.0), thick), colour);
+    if let Some((low, high)) = point.interval {
+        error_bar(scene, x, (low, high), y, Colour::Ink);
+    }
+    let shown = point.interval.map_or(to, |i| i.1.max(to));
+    if let Some(label) = &point.label {
+        scene.text((x.place(shown) + 6.0, y + 4.5), label, Style::new(SMALL, Colour::Ink));
+    }
+    ((start + end) / 2.0, y)
+}
+
+/// A part of a stacked bar, with its value within if there is room.
+fn segment(
+    scene: &mut Scene,
+    x: &Ruler,
+    (from, to): (f64, f64),
+    (y, thick): (f64, f64),
+    colour: Colour,
+    point: &Point,
+) -> (f64, f64) {
+    let (start, end) = (x.place(from), x.place(to));
+    let gap = if end - start > 3.0 { 1.0 } else { 0.0 };
+    scene.rectangle((start, y - thick / 2.0), ((end - start - gap).max(0.5), thick), colour);
+    if let Some(label) = point.label.as_ref().filter(|l| lettering::width(l, 11.5, true) + 8.0 < end - start)
+    {
+        let style = Style::new(11.5, Colour::Paper).bold().at(Anchor::Middle);
+        scene.text(((start + end - gap) / 2.0, y + 4.0), label, style);
+    }
+    ((start + end) / 2.0, y)
+}
+
+/// A mark with its interval; a reference is a short upright line.
+fn interval(
+    scene: &mut Scene,
+    x: &Ruler,
+    y: f64,
+    colour: Colour,
+    reference: bool,
+    point: &Point,
+) -> (f64, f64) {
+    let place = x.place(point.x);
+    if let Some((low, high)) = point.interval {
+        let ends = vec![(x.place(low.max(x.low)), y), (x.place(high.min(x.high)), y)];
+        scene.add(Shape::Line { places: ends, colour, width: 5.0, dashes: None });
+    }
+    if reference {
+        scene.line(vec![(place, y - 8.0), (place, y + 8.0)], Colour::Ink, 2.0);
+    } else {
+        scene.add(Shape::Disc { x: place, y, radius: 5.0, colour: Colour::Paper, ring: None });
+        scene.add(Shape::Disc { x: place, y, radius: 4.0, colour, ring: None });
+    }
+    if let Some(label) = &point.label {
+        let end = point.interval.map_or(place, |i| x.place(i.1.min(x.high)));
+        scene.text((end + 8.0, y + 4.5), label, Style::new(SMALL, Colour::Ink));
+    }
+    (place, y)
+}
+
+/// A thin interval, where it can be seen.
+fn error_bar(scene: &mut Scene, x: &Ruler, (low, high): (f64, f64), y: f64, colour: Colour) {
+    let (start, end) = (x.place(low.max(x.low)), x.place(high.min(x.high)));
+    if end - start >= 2.0 {
+        scene.line(vec![(start, y), (end, y)], colour, 1.4);
+        for cap in [start, end] {
+            scene.line(vec![(cap, y - 4.0), (cap, y + 4.0)], colour, 1.4);
+        }
+    }
+}

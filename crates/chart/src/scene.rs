@@ -1,0 +1,125 @@
+//! What a laid out chart consists of: lines, areas and letters at places, in the colours of the palette.
+
+use crate::palette::Colour;
+
+/// How large a picture is, in units of which a reader sees about 96 to the inch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Width.
+    pub width: f64,
+    /// Height; charts of rows take what they need instead.
+    pub height: f64,
+}
+
+impl Size {
+    /// For a page.
+    pub const WIDE: Size = Size { width: 720.0, height: 440.0 };
+    /// For a phone.
+    pub const NARROW: Size = Size { width: 340.0, height: 330.0 };
+}
+
+/// A laid out chart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scene {
+    pub width: f64,
+    pub height: f64,
+    pub shapes: Vec<Shape>,
+}
+
+/// Where a text stands in relation to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A part of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shape {
+    Line {
+        places: Vec<(f64, f64)>,
+        colour: Colour,
+        width: f64,
+        dashes: Option<(f64, f64)>,
+    },
+    Area {
+        places: Vec<(f64, f64)>,
+        colour: Colour,
+        opacity: f64,
+    },
+    /// A filled disc, or a ring of that thickness.
+    Disc {
+        x: f64,
+        y: f64,
+        radius: f64,
+        colour: Colour,
+        ring: Option<f64>,
+    },
+    Text {
+        x: f64,
+        y: f64,
+        text: String,
+        size: f64,
+        bold: bool,
+        colour: Colour,
+        anchor: Anchor,
+        halo: bool,
+    },
+    /// A place that tells something to a reader who points at it.
+    Target {
+        x: f64,
+        y: f64,
+        colour: Colour,
+        told: String,
+    },
+}
+
+impl Scene {
+    pub(crate) fn add(&mut self, shape: Shape) {
+        self.shapes.push(shape);
+    }
+
+    pub(crate) fn line(&mut self, places: Vec<(f64, f64)>, colour: Colour, width: f64) {
+        self.add(Shape::Line { places, colour, width, dashes: None });
+    }
+
+    pub(crate) fn rectangle(&mut self, (x, y): (f64, f64), (w, h): (f64, f64), colour: Colour) {
+        let places = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
+        self.add(Shape::Area { places, colour, opacity: 1.0 });
+    }
+
+    pub(crate) fn text(&mut self, (x, y): (f64, f64), text: &str, style: Style) {
+        let Style { size, bold, colour, anchor, halo } = style;
+        self.add(Shape::Text { x, y, text: text.to_owned(), size, bold, colour, anchor, halo });
+    }
+}
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Style {
+    pub size: f64,
+    pub bold: bool,
+    pub colour: Colour,
+    pub anchor: Anchor,
+    /// Whether the background shows around the letters.
+    pub halo: bool,
+}
+
+impl Style {
+    pub(crate) fn new(size: f64, colour: Colour) -> Self {
+        Style { size, bold: false, colour, anchor: Anchor::Start, halo: false }
+    }
+
+    pub(crate) fn bold(self) -> Self {
+        Style { bold: true, ..self }
+    }
+
+    pub(crate) fn at(self, anchor: Anchor) -> Self {
+        Style { anchor, ..self }
+    }
+
+    pub(crate) fn with_halo(self) -> Self {
+        Style { halo: true, ..self }
+    }
+}

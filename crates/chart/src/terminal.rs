@@ -1,0 +1,306 @@
+//! Charts in a terminal: braille dots and blocks, or plain ASCII where those are not to be had.
+
+use crate::chart::{Chart, Form, Point, Series};
+use crate::palette::Colour;
+use crate::scale::{Ruler, number, range};
+
+/// Which characters may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Characters {
+    /// Braille dots and blocks. Series differ by colour, and by the name at the end of each line.
+    Unicode,
+    /// Letters and signs that every terminal has. Series differ by their letter.
+    Ascii,
+}
+
+/// A piece of a line, in the colour of a series or in none.
+pub type Piece = (Option<usize>, String);
+
+/// The lines of a picture.
+pub type Lines = Vec<Vec<Piece>>;
+
+/// Draws a chart in so many columns; charts of rows take the height they need.
+pub fn draw(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
+    let width = width.max(24);
+    if chart.has_rows() {
+        rows(chart, width, characters)
+    } else {
+        plane(chart, width, height.max(5), characters)
+    }
+}
+
+/// The colour of a series, if it has one.
+fn tone(chart: &Chart, position: usize) -> Option<usize> {
+    match chart.colour(position) {
+        Colour::Series(i) => Some(i),
+        _ => None,
+    }
+}
+
+/// The letter of a series in ASCII.
+fn letter(position: usize) -> char {
+    char::from(b"ox+*#@%&"[position % 8])
+}
+
+/// The cells of a plane: dots within each, the series that was drawn last, and a letter instead of dots.
+struct Canvas {
+    columns: usize,
+    lines: usize,
+    cells: Vec<(u8, Option<usize>, Option<char>)>,
+}
+
+impl Canvas {
+    fn new(columns: usize, lines: usize) -> Self {
+        Canvas { columns, lines, cells: vec![(0, None, None); columns * lines] }
+    }
+
+    /// Sets the dot at a place in units of dots: two to a column, four to a line.
+    fn dot(&mut self, x: f64, y: f64, series: usize, letter: Option<char>) {
+        const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+        if !(x >= 0.0 && y >= 0.0) {
+            return;
+        }
+        let (x, y) = (x as usize, y as usize);
+        let (column, line) = (x / 2, y / 4);
+        if column < self.columns && line < self.lines {
+            let cell = &mut self.cells[line * self.columns + column];
+            *cell = (cell.0 | BITS[y % 4][x % 2], Some(series), letter);
+        }
+    }
+
+    fn line(&self, line: usize, chart: &Chart) -> Vec<Piece> {
+        let cells = &self.cells[line * self.columns..(line + 1) * self.columns];
+        let piece = |(dots, series, letter): &(u8, Option<usize>, Option<char>)| {
+            let drawn = letter.or_else(|| char::from_u32(0x2800 + u32::from(*dots)).filter(|_| *dots > 0));
+            (series.and_then(|s| tone(chart, s)), String::from(drawn.unwrap_or(' ')))
+        };
+        joined(cells.iter().map(piece))
+    }
+}
+
+/// Neighbours of one colour become one piece.
+fn joined(pieces: impl Iterator<Item = Piece>) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    for (colour, text) in pieces {
+        match out.last_mut() {
+            Some(last) if last.0 == colour => last.1 += &text,
+            _ => out.push((colour, text)),
+        }
+    }
+    out
+}
+
+fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
+    let points = || chart.series.iter().flat_map(|s| &s.points);
+    let x_range = chart.x.range.unwrap_or_else(|| range(chart.x.scale, points().map(|p| p.x)));
+    let y_range = chart.y.range.unwrap_or_else(|| range(chart.y.scale, points().map(|p| p.y)));
+    let dots = (4 * height - 1) as f64;
+    let y = Ruler::new(chart.y.scale, y_range, (dots, 0.0));
+    let ticks = y.ticks(12.0);
+    let margin = ticks.iter().map(|t| number(*t).chars().count()).max().unwrap_or(1) + 1;
+    let columns = width.saturating_sub(margin + 1).max(8);
+    let x = Ruler::new(chart.x.scale, x_range, (0.0, (2 * columns - 1) as f64));
+    let mut canvas = Canvas::new(columns, height);
+    for (position, series) in chart.series.iter().enumerate() {
+        trace(&mut canvas, series, position, (&x, &y), characters);
+    }
+    let mut lines: Lines =
+        vec![vec![(None, format!("{:margin$} {}", "", plain(&chart.y.label, characters)))]];
+    for line in 0..height {
+        let here = |t: &&f64| (y.place(**t) / 4.0) as usize == line;
+        let label = ticks.iter().find(here).map(|t| plain(&number(*t), characters)).unwrap_or_default();
+        let bar = if characters == Characters::Ascii { '|' } else { '│' };
+        let mut pieces = vec![(None, format!("{label:>margin$}{bar}"))];
+        pieces.extend(canvas.line(line, chart));
+        lines.push(pieces);
+    }
+    lines.push(vec![(None, foot(columns, margin, characters))]);
+    lines.push(vec![(None, names_of(&x, columns, margin, characters))]);
+    let label = plain(&chart.x.label, characters);
+    lines.push(vec![(None, format!("{:>1$}", label, margin + 1 + columns))]);
+    lines.extend(key(chart, width, characters));
+    lines
+}
+
+fn trace(
+    canvas: &mut Canvas,
+    series: &Series,
+    position: usize,
+    (x, y): (&Ruler, &Ruler),
+    characters: Characters,
+) {
+    let letter =
+        (characters == Characters::Ascii).then(|| if series.reference { '.' } else { letter(position) });
+    let place = |p: &Point| (x.covers(p.x) && y.covers(p.y)).then(|| (x.place(p.x), y.place(p.y)));
+    let places: Vec<Option<(f64, f64)>> = series.points.iter().map(place).collect();
+    if series.form == Form::Line {
+        for pair in places.windows(2) {
+            if let [Some((x0, y0)), Some((x1, y1))] = *pair {
+                let steps = (x1 - x0).abs().max((y1 - y0).abs()).ceil().max(1.0);
+                for i in 0..=steps as usize {
+                    // A reference is dashed.
+                    if !(series.reference && i % 4 > 1) {
+                        let share = i as f64 / steps;
+                        canvas.dot(x0 + share * (x1 - x0), y0 + share * (y1 - y0), position, letter);
+                    }
+                }
+            }
+        }
+        return;
+    }
+    for (x, y) in places.into_iter().flatten() {
+        canvas.dot(x, y, position, Some(letter.unwrap_or('●')));
+    }
+}
+
+fn foot(columns: usize, margin: usize, characters: Characters) -> String {
+    let (corner, dash) = if characters == Characters::Ascii { ('+', "-") } else { ('└', "─") };
+    format!("{:margin$}{corner}{}", "", dash.repeat(columns))
+}
+
+/// The names of the ticks, each centred beneath its place.
+fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) -> String {
+    let mut line = vec![' '; margin + 1 + columns];
+    for tick in x.ticks(20.0) {
+        let name: Vec<char> = plain(&number(tick), characters).chars().collect();
+        let middle = margin + 1 + (x.place(tick) / 2.0) as usize;
+        let start = middle.saturating_sub(name.len() / 2).min(line.len().saturating_sub(name.len()));
+        if line[start.saturating_sub(1)..(start + name.len()).min(line.len())].iter().all(|c| *c == ' ') {
+            line[start..start + name.len()].copy_from_slice(&name);
+        }
+    }
+    line.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+/// Which series is which.
+fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
+    let mut lines: Lines = vec![vec![]];
+    let mut used = 0;
+    for (position, series) in chart.series.iter().enumerate() {
+        let sign = match (characters, series.form) {
+            (Characters::Ascii, _) if series.reference => '.',
+            (Characters::Ascii, _) => letter(position),
+            (_, Form::Line) if series.reference => '┄',
+            (_, Form::Line) => '━',
+            (_, Form::Marks) => '●',
+            _ => '█',
+        };
+        let text = format!("{sign} {}   ", plain(&series.name, characters));
+        if used > 0 && used + text.trim_end().chars().count() > width {
+            lines.push(vec![]);
+            used = 0;
+        }
+        used += text.chars().count();
+        // Unwrap safety: the list starts with a line.
+        lines.last_mut().unwrap().push((tone(chart, position), text));
+    }
+    lines
+}
+
+fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
+    let count = |name: &String| name.chars().count();
+    let names = chart.y.categories.iter().map(count).max().unwrap_or(0).min(width * 2 / 5);
+    let labels = chart.series.iter().flat_map(|s| &s.points).filter_map(|p| p.label.as_ref());
+    let beside = labels.map(count).max().unwrap_or(0) + 1;
+    let columns = width.saturating_sub(names + 1 + beside).max(8);
+    let stacked = chart.series.iter().any(|s| s.form == Form::Stacked);
+    let x = Ruler::new(chart.x.scale, crate::rows::values_range(chart), (0.0, columns as f64));
+    let mut lines: Lines = Vec::new();
+    for (row, name) in chart.y.categories.iter().enumerate() {
+        let name = clipped(&plain(name, characters), names);
+        if stacked {
+            lines.push(stack(chart, row, &name, names, &x, characters));
+            continue;
+        }
+        let mut name = Some(name);
+        for (position, series) in chart.series.iter().enumerate() {
+            for point in crate::rows::in_row(&series.points, row) {
+                let drawn = match series.form {
+                    Form::Bars => bar(x.place(point.x) - x.place(0f64.max(x.low)), characters),
+                    _ => interval(&x, point, columns, characters),
+                };
+                let label =
+                    point.label.as_ref().map(|l| format!(" {}", plain(l, characters))).unwrap_or_default();
+                let head = format!("{:<names$} ", name.take().unwrap_or_default());
+                lines.push(vec![(None, head), (tone(chart, position), drawn), (None, label)]);
+            }
+        }
+    }
+    lines.push(vec![(None, format!("{:>1$}", plain(&chart.x.label, characters), names + 1 + columns))]);
+    if chart.series.len() > 1 {
+        lines.extend(key(chart, width, characters));
+    }
+    lines
+}
+
+/// A bar of that many columns.
+fn bar(length: f64, characters: Characters) -> String {
+    if characters == Characters::Ascii {
+        return "=".repeat(length.round().max(0.0) as usize);
+    }
+    let eighths = (8.0 * length).round().max(1.0) as u32;
+    let rest = char::from_u32(0x2590 - eighths % 8).filter(|_| !eighths.is_multiple_of(8));
+    "█".repeat(eighths as usize / 8) + &rest.map(String::from).unwrap_or_default()
+}
+
+fn stack(
+    chart: &Chart,
+    row: usize,
+    name: &str,
+    names: usize,
+    x: &Ruler,
+    characters: Characters,
+) -> Vec<Piece> {
+    let mut pieces = vec![(None, format!("{name:<names$} "))];
+    let (mut sum, mut drawn) = (0.0, 0);
+    for (position, series) in chart.series.iter().enumerate() {
+        for point in crate::rows::in_row(&series.points, row) {
+            sum += point.x;
+            let end = x.place(sum).round().max(0.0) as usize;
+            let sign = if characters == Characters::Ascii { letter(position) } else { '█' };
+            pieces.push((tone(chart, position), String::from(sign).repeat(end.saturating_sub(drawn))));
+            drawn = drawn.max(end);
+        }
+    }
+    pieces
+}
+
+/// An interval with its mark.
+fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> String {
+    let (dash, mark, left, right) =
+        if characters == Characters::Ascii { ('-', 'o', '[', ']') } else { ('─', '●', '├', '┤') };
+    let place = |value: f64| (x.place(value.clamp(x.low, x.high)) as usize).min(columns - 1);
+    let mut cells = vec![' '; columns];
+    if let Some((low, high)) = point.interval {
+        cells[place(low)..=place(high)].fill(dash);
+        (cells[place(low)], cells[place(high)]) = (left, right);
+    }
+    cells[place(point.x)] = mark;
+    cells.into_iter().collect()
+}
+
+/// Text for terminals that may know ASCII only.
+fn plain(text: &str, characters: Characters) -> String {
+    if characters == Characters::Unicode {
+        return text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+    }
+    let swapped = text.replace('−', "-").replace('±', "+-").replace('·', "*").replace('…', "...");
+    let high = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    let lowered = |c: char| match high.chars().position(|h| h == c) {
+        Some(digit) => char::from_digit(digit as u32, 10).unwrap_or('?'),
+        None if c == '⁻' => '-',
+        None if c.is_ascii() && !c.is_ascii_control() => c,
+        None => '?',
+    };
+    // 10⁹ is 1e9 to a reader of ASCII.
+    let powers = swapped.replace("10⁻", "1e⁻");
+    let powers = high.chars().fold(powers, |text, h| text.replace(&format!("10{h}"), &format!("1e{h}")));
+    powers.chars().map(lowered).collect()
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['.']).collect()
+}

@@ -1,0 +1,135 @@
+//! Every form of chart, in every kind of picture.
+
+use sottovoce_chart::terminal::{Characters, draw};
+use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series, Size};
+
+fn curves() -> Chart {
+    let xs = || (1..=60).map(f64::from);
+    Chart::new(
+        "Four curves <of> a kind",
+        Axis::new("x", Scale::Logarithmic),
+        Axis::new("S_mu", Scale::SquareRoot),
+    )
+    .under("with a subtitle")
+    .with(Series::line("first", xs().map(|x| (x, 1.0 - 1.0 / x))))
+    .with(Series::line("second", xs().map(|x| (x, 1.0 / x))))
+    .with(Series::line("limit", xs().map(|x| (x, 0.5))).as_reference())
+    .remarking(Annotation::Mark { x: 2.0, y: 0.5, label: "where they meet".into() })
+    .remarking(Annotation::Vertical { x: 10.0, label: "ten".into() })
+    .saying("The first rises and the second falls.")
+}
+
+fn bars(form: Form, names: &[&str]) -> Chart {
+    let rows = ["alpha", "a label that is far too long for the space it has in this chart", "gamma"];
+    let points = |k: usize| {
+        (0..3).map(move |row| {
+            let x = (row + k + 1) as f64;
+            let label = Some(format!("{x} nats"));
+            Point { x, y: row as f64, interval: Some((x - 0.5, x + 0.5)), label, note: None }
+        })
+    };
+    names
+        .iter()
+        .enumerate()
+        .fold(Chart::new("Rows", Axis::new("nats", Scale::Linear), Axis::rows(rows)), |chart, (k, name)| {
+            chart.with(Series::new(*name, form, points(k).collect()))
+        })
+}
+
+fn all() -> Vec<Chart> {
+    vec![
+        curves(),
+        bars(Form::Bars, &["one"]),
+        bars(Form::Bars, &["one", "two"]),
+        bars(Form::Stacked, &["one", "two", "three"]),
+        bars(Form::Marks, &["estimate"]),
+        Chart::new("Nothing", Axis::new("x", Scale::Linear), Axis::new("y", Scale::Linear)),
+        Chart::new("NaN", Axis::new("x", Scale::Logarithmic), Axis::new("y", Scale::Linear))
+            .with(Series::line("none", [(f64::NAN, 1.0), (0.0, 2.0), (1.0, f64::INFINITY)])),
+    ]
+}
+
+/// Elements are closed in the order in which they were opened.
+fn assert_well_formed(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for tag in svg.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        assert!(!tag.contains('<'), "{tag}");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        match tag {
+            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
+            _ if tag.ends_with('/') => {}
+            _ => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn every_chart_becomes_well_formed_svg_within_its_size() {
+    for chart in all() {
+        for size in [Size::WIDE, Size::NARROW] {
+            let svg = chart.svg(size);
+            assert_well_formed(&svg);
+            assert_well_formed(&chart.inline_svg(size));
+            assert!(!svg.contains("NaN\"") && !svg.contains("inf\""), "{}", chart.title);
+            for (at, _) in svg.match_indices(" cx=\"") {
+                let x: f64 = svg[at + 5..].split('"').next().unwrap().parse().unwrap();
+                assert!((0.0..=size.width).contains(&x), "{}: {x}", chart.title);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_in_a_page_refers_to_nothing_outside() {
+    for chart in all() {
+        let svg = chart.inline_svg(Size::NARROW);
+        assert!(!svg.contains("http") && !svg.contains("href") && !svg.contains("url("));
+        assert!(svg.contains("role=\"img\" aria-label=\""));
+    }
+    assert!(curves().svg(Size::WIDE).contains("Four curves &lt;of&gt; a kind"));
+}
+
+#[test]
+fn every_datum_can_be_pointed_at() {
+    let svg = curves().svg(Size::WIDE);
+    assert_eq!(svg.matches("class=\"point ").count(), 180);
+    assert!(svg.contains("<title>second: x 4, S_mu 0.25</title>"));
+}
+
+#[test]
+fn a_png_has_the_dots_it_was_asked_for_and_is_not_blank() {
+    for chart in all() {
+        let png = chart.png(Size::NARROW, 2.0);
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"), "{}", chart.title);
+        let width = u32::from_be_bytes(png[16..20].try_into().unwrap());
+        assert_eq!(width, 680);
+        assert!(png.len() > 3000, "{}: {} bytes", chart.title, png.len());
+    }
+    assert_eq!(curves().png(Size::WIDE, 1.0), curves().png(Size::WIDE, 1.0));
+}
+
+#[test]
+fn a_terminal_picture_fits_its_columns_and_ascii_is_ascii() {
+    for chart in all() {
+        for width in [30, 40, 80, 120] {
+            for characters in [Characters::Unicode, Characters::Ascii] {
+                for line in draw(&chart, width, 12, characters) {
+                    let line: String = line.into_iter().map(|(_, text)| text).collect();
+                    assert!(line.trim_end().chars().count() <= width, "{} in {width}: {line}", chart.title);
+                    assert!(characters == Characters::Unicode || line.is_ascii(), "{line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ascii_letters_tell_the_series_apart() {
+    let lines = draw(&curves(), 60, 12, Characters::Ascii);
+    let text: String = lines.iter().flatten().map(|(_, text)| text.as_str()).collect();
+    for sign in ["o first", "x second", ". limit", "oooo", "xx"] {
+        assert!(text.contains(sign), "{sign} is missing: {text}");
+    }
+}

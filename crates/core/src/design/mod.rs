@@ -1,0 +1,126 @@
+//! The best protocol for a privacy requirement, with a certificate: the paper's open problem "find optimal privacy protocols".
+//!
+//! # The picture
+//! A protocol is a bag of rows, and a row is a weight times a direction: `row_j = θ_j v_j`. For fixed directions
+//! ```text
+//! Qᵀ D_p Q = Σ_j θ_j v_j v_jᵀ/(v_j·p)      is linear in θ, so U_as (an expected ln det) is concave,
+//! I(X;Y|P) = Σ_j θ_j ℓ(v_j)                 is linear in θ, so S_μ is,
+//! Σ_j θ_j v_j = 1                           makes Q column-stochastic.
+//! ```
+//! So the best protocol is a convex program, as in the optimal design of experiments, and its multipliers are a proof that
+//! nothing is better ([`Certificate`]). `ε`-LDP allows the directions with `max v ≤ e^ε min v`; splitting a row along the edges of that cone,
+//! `v ∈ {1, e^ε}^a`, never lowers the utility, so without a limit on the leakage those suffice. With one, directions inside count too,
+//! and are found by column generation.
+//!
+//! Inputs that the prior does not tell apart may be permuted: only orbits of directions have weights. Under a symmetric prior and
+//! `ε` alone the candidates are the mixtures of `k`-subset selections.
+//!
+//! # Rooms
+//! `rule` the points of the prior, `direction` directions and orbits, `program` the weights of given directions, `price` the gain of all
+//! directions, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
+//! single report.
+
+mod certificate;
+mod direction;
+mod many_inputs;
+mod one_user;
+mod optimum;
+mod price;
+mod program;
+mod requirement;
+mod rule;
+mod triangle;
+
+pub use certificate::Certificate;
+pub use direction::{Classes, Direction};
+pub use one_user::{OneUserDesign, best_for_one_user};
+pub use requirement::Requirement;
+
+use crate::error::{Error, Result};
+use crate::prior::Prior;
+use crate::protocol::Protocol;
+use many_inputs::ManyInputs;
+use optimum::Problem;
+
+/// A protocol, and how much better any other could be.
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Its leakage `I(X;Y|P)`.
+    pub leakage: f64,
+    /// Why no other is better by more than its gap.
+    pub certificate: Certificate,
+}
+
+/// How much work a design may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// The gap in `U_as` to aim at.
+    pub gap: f64,
+    /// The seed of the random points, where there are any.
+    pub seed: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort { gap: 1e-4, seed: 0 }
+    }
+}
+
+impl Effort {
+    /// Points of the prior: a column holds a triangle of numbers for each, and a direction takes a triangle of operations.
+    fn points(self, inputs: usize, limited: bool) -> usize {
+        match (inputs, limited) {
+            (..=3, _) => 6_000,
+            (4..=6, true) => 8_192,
+            (4..=6, false) => 32_768,
+            _ => 4_096,
+        }
+    }
+}
+
+/// The protocol of largest asymptotic utility among all that meet the requirement.
+///
+/// # Method and cost
+/// See the module. Without a limit on the average privacy up to twelve inputs, or ten thousand under a symmetric prior; with one up to six.
+///
+/// # Accuracy
+/// As the certificate states.
+///
+/// # Example
+/// ```
+/// use sottovoce::{Prior, Protocol, design::{Effort, Requirement, best_protocol}};
+/// let requirement = Requirement::new(Some(1.0), None)?;
+/// let design = best_protocol(&Prior::jeffreys(3)?, &requirement, Effort::default())?;
+/// assert_eq!(design.protocol, Protocol::grr(3, 1.0)?);
+/// assert!(design.certificate.gap < 1e-4);
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+///
+/// # Errors
+/// The prior is not Dirichlet or a mixture of Dirichlets, there are too many inputs, or the search did not converge.
+pub fn best_protocol(prior: &Prior, requirement: &Requirement, effort: Effort) -> Result<Design> {
+    let parts = prior.dirichlets().ok_or(Error::DesignPrior)?;
+    if let (Some(epsilon), None, [(_, part)]) =
+        (requirement.epsilon(), requirement.average_privacy(), &parts[..])
+    {
+        let inputs = part.alpha().len();
+        if part.groups().len() == 1 && (optimum::MOST_INPUTS + 1..=many_inputs::MOST_INPUTS).contains(&inputs)
+        {
+            return ManyInputs::new(part, epsilon, effort).solve();
+        }
+    }
+    Problem::new(&parts, requirement, effort)?.solve()
+}
+
+/// The mixture of subset selections of the given sizes; one alone is itself.
+fn subset_mixture(a: usize, epsilon: f64, sizes: &[usize], weights: &[f64]) -> Result<Protocol> {
+    let part = |k: &usize| if *k == 1 { Protocol::grr(a, epsilon) } else { Protocol::subset(a, *k, epsilon) };
+    let mut parts: Vec<Protocol> = sizes.iter().map(part).collect::<Result<_>>()?;
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
+    }
+    let total: f64 = weights.iter().sum();
+    Protocol::mixture(weights.iter().map(|w| w / total).collect(), parts)
+}

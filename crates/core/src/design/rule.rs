@@ -1,0 +1,188 @@
+//! Points of the prior at which a design is judged, and how far means over them may be off.
+
+use super::direction::Classes;
+use crate::evaluation::Method;
+use crate::expectation::cubature::{gauss_points, logit_points};
+use crate::expectation::quasi_monte_carlo::DirichletSequence;
+use crate::fisher::Point;
+use crate::prior::Dirichlet;
+
+/// A point of the simplex with its weight.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub weight: f64,
+    pub p: Vec<f64>,
+    /// The input of largest probability: coordinates are taken relative to it.
+    pub reference: usize,
+}
+
+/// Weighted points that stand for the prior, in blocks.
+///
+/// Few inputs get two tensor rules, of which the second, coarser one only tells how far off the first may be. More inputs get
+/// independent quasi-random replicates, whose spread tells it.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    /// The points that the optimum is found on; replicates one after the other, all of the same length.
+    pub nodes: Vec<Node>,
+    /// The points of the coarser rule, if there is one.
+    pub check: Vec<Node>,
+    /// Number of replicates, 1 for a tensor rule.
+    pub replicates: usize,
+}
+
+/// A mean over the prior, and the error that its rule states for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Mean {
+    pub value: f64,
+    pub error: f64,
+}
+
+/// Replicates of the quasi-random rule: enough for a Student error.
+const REPLICATES: usize = 16;
+/// Standard errors that count as the error of a random mean: the chance of 16 replicates (15 degrees of freedom) to be off by more is
+/// `1e-3` for four.
+const STANDARD_ERRORS: f64 = 4.0;
+/// A tensor rule is used where its error in a mean is about this.
+const GAUSS_TOLERANCE: f64 = 1e-6;
+/// Trapezoids need so many more nodes that only few inputs can afford them.
+const MOST_INPUTS_OF_TRAPEZOID: usize = 3;
+
+impl Rule {
+    /// A rule of at most `budget` points for a prior given by its Dirichlet parts; `contrast` is `e^ε − 1`.
+    pub(super) fn new(
+        parts: &[(f64, &Dirichlet)],
+        classes: &Classes,
+        contrast: f64,
+        budget: usize,
+        seed: u64,
+    ) -> Self {
+        let inputs = classes.inputs();
+        let share = budget / parts.len().max(1);
+        let tensor = |points: &dyn Fn(&[f64]) -> Vec<(f64, Point)>| {
+            let of_part = |(weight, part): &(f64, &Dirichlet)| {
+                let weight = *weight;
+                points(part.alpha()).into_iter().map(move |(w, point)| Node::new(weight * w, &point))
+            };
+            parts.iter().flat_map(of_part).collect::<Vec<_>>()
+        };
+        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
+            let step = trapezoid_step(parts[0].1.alpha(), contrast, share);
+            let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
+            return Rule { nodes: rule(step), check: rule(1.4 * step), replicates: 1 };
+        }
+        let order = gauss_order(contrast);
+        if (order as f64).powi(inputs as i32 - 1) <= share as f64 {
+            let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
+            return Rule { nodes: rule(order), check: rule(order - 1), replicates: 1 };
+        }
+        let turns = turns(classes);
+        let length = (share / (REPLICATES * turns.len())).max(1);
+        Rule { nodes: quasi_random(parts, &turns, length, seed), check: vec![], replicates: REPLICATES }
+    }
+
+    /// How means over the rule are found.
+    pub(super) fn method(&self) -> Method {
+        if self.replicates > 1 { Method::MonteCarlo } else { Method::Quadrature }
+    }
+
+    /// All points, those of the check last.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().chain(&self.check)
+    }
+
+    /// The mean of a function from its values times weights at [`all`](Rule::all) points.
+    pub(super) fn mean(&self, weighted: &[f64]) -> Mean {
+        let (nodes, check) = weighted.split_at(self.nodes.len());
+        if self.replicates == 1 {
+            let value: f64 = nodes.iter().sum();
+            return Mean { value, error: (value - check.iter().sum::<f64>()).abs() };
+        }
+        let count = self.replicates as f64;
+        let means: Vec<f64> = nodes
+            .chunks(self.nodes.len() / self.replicates)
+            .map(|part| part.iter().sum::<f64>() * count)
+            .collect();
+        let value = means.iter().sum::<f64>() / count;
+        let squares: f64 = means.iter().map(|mean| (mean - value).powi(2)).sum();
+        Mean { value, error: STANDARD_ERRORS * (squares / (count * (count - 1.0))).sqrt() }
+    }
+}
+
+impl Node {
+    fn new(weight: f64, point: &Point) -> Self {
+        // Below 1e-280 the squares of a Fisher information would overflow; so small a p_x has no part in any mean.
+        let p = point.p().iter().map(|p_x| p_x.max(1e-280)).collect();
+        Node { weight, p, reference: point.mode() }
+    }
+}
+
+/// Where a mean of functions with singularities at `p = −1/c` converges like `ρ^{−2n}`, the order `n` that reaches the tolerance.
+fn gauss_order(contrast: f64) -> usize {
+    let z = 1.0 + 2.0 / contrast;
+    let rate = 2.0 * (z + (z * z - 1.0).sqrt()).ln();
+    ((-GAUSS_TOLERANCE.ln() / rate).ceil() as usize).max(4)
+}
+
+/// The smallest step whose rule has at most `budget` points.
+fn trapezoid_step(alpha: &[f64], contrast: f64, budget: usize) -> f64 {
+    let steps = (0..24).map(|level| 0.06 * 1.2f64.powi(level));
+    let affordable = |step: &f64| logit_points(alpha, contrast, *step).len() <= budget;
+    steps.clone().find(affordable).unwrap_or(4.0)
+}
+
+fn quasi_random(parts: &[(f64, &Dirichlet)], turns: &[Vec<usize>], length: usize, seed: u64) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for replicate in 0..REPLICATES {
+        for (i, (weight, part)) in parts.iter().enumerate() {
+            let sequence = DirichletSequence::new(seed, (replicate * parts.len() + i) as u32);
+            let weight = weight / (length * REPLICATES * turns.len()) as f64;
+            for j in 0..length {
+                let point = sequence.point(j as u32, part.alpha());
+                nodes.extend(turns.iter().map(|turn| Node::new(weight, &turned(&point, turn))));
+            }
+        }
+    }
+    nodes
+}
+
+/// The prior does not tell the inputs of a class apart, so each point counts in every rotation of its classes. The gain of a
+/// protocol's own rows is then exact under a symmetric prior, where their sum is known, and the noise of the others is less.
+fn turns(classes: &Classes) -> Vec<Vec<usize>> {
+    let mut turns = vec![(0..classes.inputs()).collect::<Vec<usize>>()];
+    for class in 0..classes.sizes.len() {
+        let places: Vec<usize> = (0..classes.inputs()).filter(|&x| classes.of[x] == class).collect();
+        let shifted = |turn: &Vec<usize>, shift: usize| {
+            let mut turn = turn.clone();
+            places.iter().enumerate().for_each(|(i, &x)| turn[x] = places[(i + shift) % places.len()]);
+            turn
+        };
+        turns = turns
+            .iter()
+            .flat_map(|turn| (0..places.len()).map(|s| shifted(turn, s)).collect::<Vec<_>>())
+            .collect();
+    }
+    turns
+}
+
+fn turned(point: &Point, turn: &[usize]) -> Point {
+    Point::from_ln_weights(turn.iter().map(|&x| point.ln_p()[x]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_rule_has_the_moments_of_the_prior() {
+        for (alpha, contrast) in [(vec![0.5, 1.5, 2.0], 1.7), (vec![0.5; 4], 0.5), (vec![0.5; 6], 50.0)] {
+            let prior = Dirichlet::new(alpha.clone()).unwrap();
+            let rule = Rule::new(&[(1.0, &prior)], &Classes::new(&alpha), contrast, 8192, 0);
+            let total = prior.total();
+            let square: Vec<f64> = rule.all().map(|node| node.weight * node.p[0] * node.p[0]).collect();
+            let exact = alpha[0] * (alpha[0] + 1.0) / (total * (total + 1.0));
+            let mean = rule.mean(&square);
+            assert!((mean.value - exact).abs() <= mean.error + 1e-12, "{alpha:?} {mean:?} {exact}");
+            assert!(mean.error < 1e-3, "{alpha:?} {mean:?}");
+        }
+    }
+}

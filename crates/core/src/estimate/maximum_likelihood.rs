@@ -1,0 +1,184 @@
+//! Maximum likelihood, with a certificate.
+//!
+//! # Definition
+//! ```text
+//! p̂ = argmax Σ_y s_y ln (Qp)_y   over all distributions p
+//! ```
+//!
+//! # Method and cost
+//! - Randomised response, the identity and erasure: closed form by water-filling, one sort.
+//! - Up to [`MAX_INFORMATION`] inputs: a sequence of quadratic programs (Newton's method that knows the boundary). Reports that are sets
+//!   of inputs are kept as packed bits, and no pass takes `b × a` work.
+//! - Beyond: accelerated expectation maximisation.
+//!
+//! The likelihood is concave, so its slope at any point bounds what is missing to the maximum ([`Certificate::gap`], in nats). A search
+//! ends when the gap is within the tolerance, or says that it is not.
+
+use faer::prelude::Solve;
+use faer::{Mat, Side};
+
+use super::likelihood::Likelihood;
+use super::patterns::Patterns;
+use super::post_processing::norm_sub;
+use super::rows::Rows;
+use super::supports::{Reports, Supports};
+use super::{expectation_maximisation, newton, water_filling};
+use crate::error::{Error, Result};
+use crate::protocol::Protocol;
+use crate::tallies::Tallies;
+
+/// Most inputs for which a matrix of all pairs of inputs is made and decomposed.
+pub const MAX_INFORMATION: usize = 1024;
+
+/// How near a search came to the maximum of the likelihood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certificate {
+    /// The log-likelihood is below its maximum by at most this, in nats.
+    pub gap: f64,
+    /// The gap that was asked for.
+    pub tolerance: f64,
+    /// Passes over the reports; 0 for a closed form.
+    pub passes: usize,
+}
+
+impl Certificate {
+    /// Whether the gap is within the tolerance.
+    pub fn holds(&self) -> bool {
+        self.gap <= self.tolerance
+    }
+}
+
+/// Where a search ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    pub(crate) values: Vec<f64>,
+    pub(crate) certificate: Certificate,
+}
+
+/// The most likely frequencies, and how sure they are.
+#[derive(Clone, Debug)]
+pub struct MaximumLikelihood {
+    /// The frequencies.
+    pub values: Vec<f64>,
+    /// How near they are to the maximum.
+    pub certificate: Certificate,
+    /// What the curvature of the likelihood says about their error, where it could be found.
+    pub curvature: Option<Curvature>,
+}
+
+/// One Newton step without regard to the boundary, and the variances that the information promises.
+///
+/// Where no estimate is at the boundary the step is zero. Where one is, the point after the step is still asymptotically normal around the true
+/// frequencies with these variances (a one-step estimate), while the maximum itself is not.
+#[derive(Clone, Debug)]
+pub struct Curvature {
+    /// The frequencies after the step. They may be negative.
+    pub one_step: Vec<f64>,
+    /// The inverse of the information, on the diagonal.
+    pub variances: Vec<f64>,
+}
+
+/// The most likely frequencies given these reports, searched to within `tolerance` nats. `linear` is where the search starts.
+///
+/// # Errors
+/// There are no reports, whole reports are needed, an impossible output was reported, or the reports are too many.
+pub fn maximum_likelihood(
+    protocol: &Protocol,
+    reports: &Reports,
+    linear: &[f64],
+    tolerance: f64,
+) -> Result<MaximumLikelihood> {
+    if let Some((counts, floor)) = response(protocol, reports) {
+        return closed_form(&counts, floor, tolerance);
+    }
+    let Reports::Tallies(tallies) = reports else {
+        return Err(Error::SupportsOnly { what: "maximum likelihood" });
+    };
+    let likelihood = likelihood(protocol, tallies)?;
+    if likelihood.reports() == 0.0 {
+        return Err(if tallies.n() == 0 { Error::NoReports } else { Error::NothingTold });
+    }
+    Ok(search(&*likelihood, linear, tolerance))
+}
+
+/// The maximum of a likelihood, by the method that its size asks for.
+pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64) -> MaximumLikelihood {
+    let a = likelihood.inputs();
+    // Inside the simplex every possible report has a positive probability.
+    let inside = |share: f64| norm_sub(linear).iter().map(|p| (1.0 - share) * p + share / a as f64).collect();
+    if a > MAX_INFORMATION {
+        let Search { values, certificate } =
+            expectation_maximisation::accelerated(likelihood, inside(0.1), tolerance);
+        return MaximumLikelihood { values, certificate, curvature: None };
+    }
+    let Search { values, certificate } = newton::newton(likelihood, inside(1e-3), tolerance);
+    let curvature = curvature(likelihood, &values);
+    MaximumLikelihood { values, certificate, curvature }
+}
+
+/// The reports in the form that suits the protocol.
+fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likelihood>> {
+    Ok(match protocol {
+        Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) => {
+            Box::new(Patterns::of(protocol, tallies)?)
+        }
+        _ => Box::new(Rows::of(protocol, tallies)?),
+    })
+}
+
+/// The counts and the floor of water-filling, for protocols that have them.
+fn response(protocol: &Protocol, reports: &Reports) -> Option<(Vec<u64>, f64)> {
+    let floor = match protocol {
+        Protocol::Identity(_) | Protocol::Erasure(_) => 0.0,
+        Protocol::GeneralisedRandomisedResponse(response) => 1.0 / response.epsilon().exp_m1(),
+        _ => return None,
+    };
+    let supports = match reports {
+        Reports::Tallies(tallies) => Supports::of_tallies(protocol, tallies)?,
+        Reports::Supports(supports) => supports.clone(),
+    };
+    Some((supports.counts().to_vec(), floor))
+}
+
+/// Water-filling, with its certificate: rounding is all that is left of the gap.
+fn closed_form(counts: &[u64], floor: f64, tolerance: f64) -> Result<MaximumLikelihood> {
+    let n = counts.iter().sum::<u64>() as f64;
+    if n == 0.0 {
+        return Err(Error::NothingTold);
+    }
+    let values = water_filling::frequencies(counts, floor);
+    let slope = water_filling::slope(counts, floor, &values);
+    let certificate = Certificate { gap: slope.gap(n), tolerance, passes: 0 };
+    let curvature = (floor > 0.0).then(|| response_curvature(counts, floor, &values, &slope.excess));
+    Ok(MaximumLikelihood { values, certificate, curvature })
+}
+
+/// The curvature of randomised response: the expected information is diagonal, `n/((1/β + p_x)(1 + a/β))`, also for counts of 0.
+fn response_curvature(counts: &[u64], floor: f64, p: &[f64], excess: &[f64]) -> Curvature {
+    let n = counts.iter().sum::<u64>() as f64;
+    let rooms: Vec<f64> = p.iter().map(|p_x| (floor + p_x) * (1.0 + p.len() as f64 * floor) / n).collect();
+    let total: f64 = rooms.iter().sum();
+    let along: f64 = rooms.iter().zip(excess).map(|(room, e)| room * e).sum::<f64>() / total;
+    let step = |((p_x, room), e): ((&f64, &f64), &f64)| p_x + room * (e - along);
+    Curvature {
+        one_step: p.iter().zip(&rooms).zip(excess).map(step).collect(),
+        variances: rooms.iter().map(|room| room - room * room / total).collect(),
+    }
+}
+
+/// The curvature from the observed information; `None` where it is singular.
+fn curvature(likelihood: &dyn Likelihood, p: &[f64]) -> Option<Curvature> {
+    let a = p.len();
+    let information = likelihood.information(p);
+    let scale = (0..a).map(|x| information[(x, x)]).sum::<f64>() / (a * a) as f64;
+    let full = Mat::from_fn(a, a, |x, z| information[(x, z)] + scale);
+    let inverse = full.llt(Side::Lower).ok()?.solve(Mat::<f64>::identity(a, a));
+    let sums: Vec<f64> = (0..a).map(|x| (0..a).map(|z| inverse[(x, z)]).sum()).collect();
+    let total: f64 = sums.iter().sum();
+    // The inverse between distributions: what is left of the full one after the direction of all ones is taken out.
+    let entry = |x: usize, z: usize| inverse[(x, z)] - sums[x] * sums[z] / total;
+    let excess = likelihood.slope(p).excess;
+    let one_step = (0..a).map(|x| p[x] + (0..a).map(|z| entry(x, z) * excess[z]).sum::<f64>()).collect();
+    let variances: Vec<f64> = (0..a).map(|x| entry(x, x)).collect();
+    variances.iter().all(|v| *v > 0.0 && v.is_finite()).then_some(Curvature { one_step, variances })
+}

@@ -1,0 +1,305 @@
+//! Point estimates of the frequencies, side by side, each with intervals.
+//!
+//! ```text
+//! reports → linear votes → LinearEstimate → post-processing (clip, Norm, Norm-Mul, Norm-Sub, Base-Cut)
+//!         → likelihood   → MaximumLikelihood with a certificate
+//! ```
+//!
+//! ```
+//! use sottovoce::estimate::{Estimation, Estimator, Reports};
+//! use sottovoce::{Output, Protocol, Tallies};
+//!
+//! let survey = Protocol::matrix(vec![vec![5.0 / 6.0, 1.0 / 6.0], vec![1.0 / 6.0, 5.0 / 6.0]])?;
+//! let tallies = Tallies::new(&survey, [(Output::Index(0), 1604), (Output::Index(1), 831)])?;
+//! let estimation = Estimation::new(&survey, Reports::Tallies(tallies), 0.95)?;
+//! let linear = estimation.estimate(Estimator::Linear)?;
+//! let most_likely = estimation.estimate(Estimator::MaximumLikelihood)?;
+//! assert!((linear.values[1] - 0.261_909_650_924_024_6).abs() < 1e-12);
+//! assert!((linear.values[1] - most_likely.values[1]).abs() < 1e-6);
+//! assert!(most_likely.certificate.unwrap().holds());
+//! # Ok::<(), sottovoce::Error>(())
+//! ```
+
+mod expectation_maximisation;
+mod likelihood;
+pub mod linear;
+pub mod maximum_likelihood;
+mod newton;
+mod patterns;
+pub mod post_processing;
+mod quadratic_program;
+mod rows;
+mod supports;
+mod water_filling;
+
+pub use linear::{LeftInverse, LinearEstimate};
+pub use maximum_likelihood::{Certificate, MaximumLikelihood};
+pub use supports::{Reports, SupportRates, Supports};
+
+use crate::error::{Result, in_range};
+use crate::protocol::Protocol;
+use crate::special::normal_quantile;
+use post_processing::{base_cut, clip, clip_and_normalise, norm, norm_sub};
+
+/// The gap in nats within which a search for the maximum of the likelihood ends.
+pub const GAP: f64 = 1e-6;
+
+/// The ways to estimate frequencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Estimator {
+    /// The mean of the reports' votes.
+    Linear,
+    /// Base-Pos: negative estimates become 0.
+    Clip,
+    /// Norm: one number is added to all, for a sum of 1.
+    Norm,
+    /// Norm-Mul: clipped, then divided by the sum.
+    ClipAndNormalise,
+    /// Norm-Sub: the nearest distribution.
+    NormSub,
+    /// Base-Cut: what is not significant becomes 0.
+    BaseCut,
+    /// The distribution that makes the reports most likely.
+    MaximumLikelihood,
+}
+
+impl Estimator {
+    /// All estimators, in the order of the table.
+    pub const ALL: [Estimator; 7] = [
+        Estimator::Linear,
+        Estimator::Clip,
+        Estimator::Norm,
+        Estimator::ClipAndNormalise,
+        Estimator::NormSub,
+        Estimator::BaseCut,
+        Estimator::MaximumLikelihood,
+    ];
+
+    /// The name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Estimator::Linear => "linear",
+            Estimator::Clip => "clip",
+            Estimator::Norm => "norm",
+            Estimator::ClipAndNormalise => "norm_mul",
+            Estimator::NormSub => "norm_sub",
+            Estimator::BaseCut => "base_cut",
+            Estimator::MaximumLikelihood => "ml",
+        }
+    }
+
+    /// What it does, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Estimator::Linear => "unbiased; may be negative",
+            Estimator::Clip => "negative estimates become 0; the sum is too large on average",
+            Estimator::Norm => "one number added to all, so that they sum to 1; may be negative",
+            Estimator::ClipAndNormalise => "clipped, then divided by the sum",
+            Estimator::NormSub => "the distribution nearest to the linear estimate",
+            Estimator::BaseCut => {
+                "what is not significantly above 0 becomes 0; the rest is the linear estimate"
+            }
+            Estimator::MaximumLikelihood => "the distribution that makes the reports most likely",
+        }
+    }
+
+    /// The estimator with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Estimator::ALL.into_iter().find(|estimator| estimator.name() == name)
+    }
+}
+
+/// Where a true frequency is likely to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    fn around(centre: f64, half: f64) -> Self {
+        Interval { low: centre - half, high: centre + half }
+    }
+
+    /// What is left of the interval between 0 and 1, where every frequency is, made to hold the estimate. It covers whenever the whole
+    /// interval does.
+    fn holding(self, estimate: f64) -> Self {
+        let (low, high) = (self.low.clamp(0.0, 1.0), self.high.clamp(0.0, 1.0));
+        Interval { low: low.min(estimate), high: high.max(estimate) }
+    }
+}
+
+/// How intervals were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntervalMethod {
+    /// The score interval of a binomial number of supporting reports.
+    Score,
+    /// The estimate and so many standard errors, by the normal law.
+    Normal,
+    /// The linear estimate's interval, cut to `[0, 1]` and widened to hold the estimate.
+    Carried,
+    /// The normal law with the information of the likelihood, around one Newton step from the estimate; cut and widened likewise.
+    Information,
+}
+
+impl IntervalMethod {
+    /// The name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalMethod::Score => "score",
+            IntervalMethod::Normal => "normal",
+            IntervalMethod::Carried => "carried",
+            IntervalMethod::Information => "information",
+        }
+    }
+
+    /// How they were made, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            IntervalMethod::Score => "score intervals of the binomial number of reports that support a value",
+            IntervalMethod::Normal => "normal approximation with the standard errors",
+            IntervalMethod::Carried => {
+                "the linear estimate's intervals, cut to 0..1 and widened to hold the estimate"
+            }
+            IntervalMethod::Information => {
+                "normal approximation with the information of the likelihood, around a Newton step that ignores the boundary; cut to 0..1"
+            }
+        }
+    }
+}
+
+/// Estimated frequencies with intervals.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// How they were estimated.
+    pub estimator: Estimator,
+    /// The frequencies.
+    pub values: Vec<f64>,
+    /// Their standard errors, where the estimator has a law that gives them.
+    pub standard_errors: Option<Vec<f64>>,
+    /// The intervals.
+    pub intervals: Vec<Interval>,
+    /// How the intervals were made.
+    pub interval_method: IntervalMethod,
+    /// For maximum likelihood, how near to the maximum.
+    pub certificate: Option<Certificate>,
+}
+
+/// Reports ready to be estimated from.
+#[derive(Debug)]
+pub struct Estimation<'a> {
+    protocol: &'a Protocol,
+    reports: Reports,
+    level: f64,
+    tolerance: f64,
+    linear: LinearEstimate,
+}
+
+impl<'a> Estimation<'a> {
+    /// Estimation from these reports, with intervals of this level.
+    ///
+    /// # Errors
+    /// There are no reports, the protocol is not faithful or too large, or the level is not between 0 and 1.
+    pub fn new(protocol: &'a Protocol, reports: Reports, level: f64) -> Result<Self> {
+        in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
+        let linear = LeftInverse::of(protocol)?.estimate(protocol, &reports)?;
+        Ok(Estimation { protocol, reports, level, tolerance: GAP, linear })
+    }
+
+    /// The same, with another gap in nats within which the search for the maximum of the likelihood ends.
+    ///
+    /// # Errors
+    /// The tolerance is not positive.
+    pub fn with_tolerance(self, tolerance: f64) -> Result<Self> {
+        in_range("tolerance", tolerance, |v| v > 0.0 && v.is_finite(), "a positive number")?;
+        Ok(Estimation { tolerance, ..self })
+    }
+
+    /// The number of reports.
+    pub fn n(&self) -> u64 {
+        self.reports.n()
+    }
+
+    /// The linear estimate, with its covariance.
+    pub fn linear(&self) -> &LinearEstimate {
+        &self.linear
+    }
+
+    /// The frequencies according to one estimator.
+    ///
+    /// # Errors
+    /// The estimator needs whole reports, or finds nothing to work with.
+    pub fn estimate(&self, estimator: Estimator) -> Result<Estimate> {
+        match estimator {
+            Estimator::Linear => Ok(self.unprocessed()),
+            Estimator::MaximumLikelihood => self.most_likely(),
+            _ => Ok(self.carried(estimator, processed(estimator, &self.linear)?)),
+        }
+    }
+
+    fn unprocessed(&self) -> Estimate {
+        let (intervals, interval_method) = self.linear.intervals(self.level);
+        Estimate {
+            estimator: Estimator::Linear,
+            values: self.linear.values().to_vec(),
+            standard_errors: Some(self.linear.standard_errors()),
+            intervals,
+            interval_method,
+            certificate: None,
+        }
+    }
+
+    /// Values with the intervals of the linear estimate.
+    fn carried(&self, estimator: Estimator, values: Vec<f64>) -> Estimate {
+        let (intervals, _) = self.linear.intervals(self.level);
+        Estimate {
+            estimator,
+            intervals: intervals.iter().zip(&values).map(|(i, p_x)| i.holding(*p_x)).collect(),
+            values,
+            standard_errors: None,
+            interval_method: IntervalMethod::Carried,
+            certificate: None,
+        }
+    }
+
+    fn most_likely(&self) -> Result<Estimate> {
+        let MaximumLikelihood { values, certificate, curvature } = maximum_likelihood::maximum_likelihood(
+            self.protocol,
+            &self.reports,
+            self.linear.values(),
+            self.tolerance,
+        )?;
+        let carried = self.carried(Estimator::MaximumLikelihood, values);
+        let Some(curvature) = curvature else {
+            return Ok(Estimate { certificate: Some(certificate), ..carried });
+        };
+        let z = normal_quantile(0.5 + 0.5 * self.level);
+        let errors: Vec<f64> = curvature.variances.iter().map(|v| v.sqrt()).collect();
+        let interval =
+            |(x, centre): (usize, &f64)| Interval::around(*centre, z * errors[x]).holding(carried.values[x]);
+        Ok(Estimate {
+            intervals: curvature.one_step.iter().enumerate().map(interval).collect(),
+            standard_errors: Some(errors),
+            interval_method: IntervalMethod::Information,
+            certificate: Some(certificate),
+            ..carried
+        })
+    }
+}
+
+/// The linear estimate as an estimator other than maximum likelihood changes it.
+///
+/// # Errors
+/// As for [`clip_and_normalise`].
+pub(crate) fn processed(estimator: Estimator, linear: &LinearEstimate) -> Result<Vec<f64>> {
+    Ok(match estimator {
+        Estimator::Linear | Estimator::MaximumLikelihood => linear.values().to_vec(),
+        Estimator::Clip => clip(linear.values()),
+        Estimator::Norm => norm(linear.values()),
+        Estimator::ClipAndNormalise => clip_and_normalise(linear.values())?,
+        Estimator::NormSub => norm_sub(linear.values()),
+        Estimator::BaseCut => base_cut(linear.values(), &linear.standard_errors()),
+    })
+}

@@ -1,0 +1,291 @@
+//! Reports that are sets of inputs, as packed bits: unary encoding, local hash, subset selection.
+
+use faer::Mat;
+use rayon::prelude::*;
+
+use super::likelihood::{Likelihood, Slope};
+use super::supports::supported;
+use crate::error::{Error, Result};
+use crate::protocol::Protocol;
+use crate::tallies::Tallies;
+
+/// Most bits held: one gibibyte.
+const MAX_BITS: u128 = 1 << 33;
+
+/// Patterns that are worked on together. Fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 1 << 14;
+
+/// Most pairs of members that an information matrix adds up. Beyond, it is estimated from evenly spaced patterns in their sorted
+/// order: at two thousand million pairs its relative error is far below the sampling error of the reports.
+const MAX_PAIRS: f64 = 2e9;
+
+/// The different sets that were reported, each with how often. A set `y` says only which inputs it holds:
+/// ```text
+/// Q_{y|x} ∝ 1 if x ∈ y, e^{−ε} if not,   so   L(p) = Σ_y s_y ln(e^{−ε} + (1 − e^{−ε}) p(y)),   p(y) = Σ_{x ∈ y} p_x
+/// ```
+///
+/// # Method and cost
+/// Eight inputs are looked up at once: `p(y)` is a sum of one table entry for each byte, and the slope adds the weight of each
+/// pattern to one bucket for each byte: `a/8` steps a pattern, whatever the number of members.
+#[derive(Clone, Debug)]
+pub(crate) struct Patterns {
+    a: usize,
+    /// `e^{−ε}`.
+    miss: f64,
+    /// `1 − e^{−ε}`.
+    contrast: f64,
+    n: f64,
+    width: usize,
+    bytes: Vec<u8>,
+    counts: Vec<f64>,
+}
+
+impl Patterns {
+    /// The patterns of what was reported, without those that hold all inputs or none and so tell nothing.
+    ///
+    /// # Errors
+    /// They are too many, or an output was reported that no input can produce.
+    pub(crate) fn of(protocol: &Protocol, tallies: &Tallies) -> Result<Self> {
+        let mut patterns = Patterns::empty(protocol, tallies.counts().len())?;
+        let extreme = patterns.miss == 0.0;
+        for (output, count) in tallies.counts() {
+            let members = supported(protocol, output);
+            if extreme {
+                let mut ln_row = (0..patterns.a).map(|x| protocol.ln_probability(output, x));
+                if !ln_row.any(|ln_q| ln_q.is_ok_and(|ln_q| ln_q > f64::NEG_INFINITY)) {
+                    return Err(Error::ImpossibleOutput { output: output.to_string() });
+                }
+            }
+            patterns.add(&members, *count as f64);
+        }
+        if matches!(protocol, Protocol::LocalHash(_)) {
+            patterns.merge();
+        }
+        Ok(patterns)
+    }
+
+    /// No patterns yet, with room for so many.
+    ///
+    /// # Errors
+    /// They would be too many.
+    pub(crate) fn empty(protocol: &Protocol, outputs: usize) -> Result<Self> {
+        let (a, level) = (protocol.inputs(), protocol.level()?);
+        let entries = a as u128 * outputs as u128;
+        if entries > MAX_BITS {
+            return Err(Error::TooMuch { what: "the bits of all reports", entries, max: MAX_BITS });
+        }
+        let width = a.div_ceil(8);
+        Ok(Patterns {
+            a,
+            miss: (-level).exp(),
+            contrast: -(-level).exp_m1(),
+            n: 0.0,
+            width,
+            bytes: Vec::with_capacity(width * outputs),
+            counts: Vec::with_capacity(outputs),
+        })
+    }
+
+    /// Adds a pattern that was reported `count` times.
+    pub(crate) fn add(&mut self, members: &[usize], count: f64) {
+        if members.is_empty() || members.len() == self.a {
+            return;
+        }
+        let start = self.bytes.len();
+        self.bytes.resize(start + self.width, 0);
+        members.iter().for_each(|x| self.bytes[start + x / 8] |= 1 << (x % 8));
+        self.counts.push(count);
+        self.n += count;
+    }
+
+    /// Merges equal patterns: different hash functions may say the same.
+    fn merge(&mut self) {
+        let mut order: Vec<usize> = (0..self.counts.len()).collect();
+        order.sort_unstable_by_key(|j| self.pattern(*j));
+        let (mut bytes, mut counts): (Vec<u8>, Vec<f64>) = (Vec::new(), Vec::new());
+        for j in order {
+            if bytes.ends_with(self.pattern(j)) && !counts.is_empty() {
+                let last = counts.len() - 1;
+                counts[last] += self.counts[j];
+            } else {
+                bytes.extend_from_slice(self.pattern(j));
+                counts.push(self.counts[j]);
+            }
+        }
+        (self.bytes, self.counts) = (bytes, counts);
+    }
+
+    fn pattern(&self, j: usize) -> &[u8] {
+        &self.bytes[j * self.width..][..self.width]
+    }
+
+    /// For each byte and each of its 256 values the sum of `p` over its bits.
+    fn tables(&self, p: &[f64]) -> Vec<[f64; 256]> {
+        let of_byte = |p: &[f64]| {
+            let mut table = [0.0; 256];
+            for value in 1..256usize {
+                let low = value.trailing_zeros() as usize;
+                table[value] = table[value & (value - 1)] + p.get(low).copied().unwrap_or(0.0);
+            }
+            table
+        };
+        p.chunks(8).map(of_byte).collect()
+    }
+
+    /// Value and, for each input, the sum of the weights of the patterns that hold it; then `Σ_y w_y p(y)`.
+    fn part(&self, tables: &[[f64; 256]], bytes: &[u8], counts: &[f64]) -> (f64, Vec<f64>, f64) {
+        let mut buckets = vec![[0.0; 256]; self.width];
+        let (mut value, mut along) = (0.0, 0.0);
+        for (pattern, count) in bytes.chunks_exact(self.width).zip(counts) {
+            let share: f64 = pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum();
+            let likelihood = self.miss + self.contrast * share;
+            let weight = count / likelihood;
+            value += count * likelihood.ln();
+            along += weight * share;
+            pattern.iter().zip(&mut buckets).for_each(|(byte, bucket)| bucket[usize::from(*byte)] += weight);
+        }
+        let held = |x: usize| {
+            let bucket = &buckets[x / 8];
+            (0..256).filter(|value| value >> (x % 8) & 1 == 1).map(|value| bucket[value]).sum()
+        };
+        (value, (0..self.a).map(held).collect(), along)
+    }
+
+    /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and what centres them.
+    fn pairs(&self, tables: &[[f64; 256]], range: std::ops::Range<usize>, stride: usize) -> Pairs {
+        let mut sum = Pairs { gram: vec![0.0; self.a * self.a], along: vec![0.0; self.a], square: 0.0 };
+        let mut members = Vec::with_capacity(self.a);
+        for j in range.step_by(stride) {
+            let pattern = self.pattern(j);
+            let share: f64 = pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum();
+            let weight = self.counts[j] * (self.contrast / (self.miss + self.contrast * share)).powi(2);
+            members.clear();
+            members.extend((0..self.a).filter(|x| pattern[x / 8] >> (x % 8) & 1 == 1));
+            for (i, x) in members.iter().enumerate() {
+                let row = &mut sum.gram[x * self.a..][..self.a];
+                members[i..].iter().for_each(|z| row[*z] += weight);
+                sum.along[*x] += weight * share;
+            }
+            sum.square += weight * share * share;
+        }
+        sum
+    }
+}
+
+/// Sums over patterns: of pairs of members, of members times the pattern's share, of squared shares.
+struct Pairs {
+    gram: Vec<f64>,
+    along: Vec<f64>,
+    square: f64,
+}
+
+impl Pairs {
+    fn plus(mut self, other: Pairs) -> Pairs {
+        self.gram.iter_mut().zip(other.gram).for_each(|(sum, term)| *sum += term);
+        self.along.iter_mut().zip(other.along).for_each(|(sum, term)| *sum += term);
+        self.square += other.square;
+        self
+    }
+}
+
+impl Likelihood for Patterns {
+    fn inputs(&self) -> usize {
+        self.a
+    }
+
+    fn reports(&self) -> f64 {
+        self.n
+    }
+
+    fn slope(&self, p: &[f64]) -> Slope {
+        let tables = self.tables(p);
+        let parts: Vec<_> = self
+            .bytes
+            .par_chunks(CHUNK * self.width)
+            .zip(self.counts.par_chunks(CHUNK))
+            .map(|(bytes, counts)| self.part(&tables, bytes, counts))
+            .collect();
+        let (mut value, mut held, mut along) = (0.0, vec![0.0; self.a], 0.0);
+        for (part, members, part_along) in parts {
+            value += part;
+            along += part_along;
+            held.iter_mut().zip(members).for_each(|(sum, term)| *sum += term);
+        }
+        Slope { value, excess: held.into_iter().map(|h| self.contrast * (h - along)).collect() }
+    }
+
+    fn information(&self, p: &[f64]) -> Mat<f64> {
+        let tables = self.tables(p);
+        let members: u64 = self.bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        let patterns = self.counts.len();
+        let pairs = (members as f64 / patterns as f64).powi(2) / 2.0 * patterns as f64;
+        let stride = (pairs / MAX_PAIRS).ceil().max(1.0) as usize;
+        // Few chunks, because each has a matrix of its own.
+        let size = patterns.div_ceil(8).next_multiple_of(stride);
+        let ranges: Vec<_> =
+            (0..patterns).step_by(size).map(|start| start..(start + size).min(patterns)).collect();
+        let parts: Vec<Pairs> =
+            ranges.into_par_iter().map(|range| self.pairs(&tables, range, stride)).collect();
+        let none = Pairs { gram: vec![0.0; self.a * self.a], along: vec![0.0; self.a], square: 0.0 };
+        let sum = parts.into_iter().fold(none, Pairs::plus);
+        Mat::from_fn(self.a, self.a, |x, z| {
+            let pair = sum.gram[x.min(z) * self.a + x.max(z)];
+            stride as f64 * (pair - sum.along[x] - sum.along[z] + sum.square)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::Rows;
+    use super::*;
+    use crate::output::Output;
+
+    /// Packed bits and rows of the matrix say the same of the same reports.
+    #[test]
+    fn patterns_agree_with_rows() {
+        let subset = |members: &[usize]| Output::Subset(members.to_vec());
+        let ue = Protocol::ue(11, 0.7, 0.2).unwrap();
+        let reports = [
+            (subset(&[]), 4),
+            (subset(&[0, 3, 10]), 5),
+            (subset(&[8]), 7),
+            (subset(&[1, 2, 4, 5, 6, 7, 8, 9]), 2),
+            (subset(&(0..11).collect::<Vec<_>>()), 3),
+        ];
+        let tallies = Tallies::new(&ue, reports).unwrap();
+        let (packed, dense) = (Patterns::of(&ue, &tallies).unwrap(), Rows::of(&ue, &tallies).unwrap());
+        assert_eq!((packed.reports(), dense.reports()), (14.0, 21.0));
+        let p: Vec<f64> = (1..=11).map(|x| f64::from(x) / 66.0).collect();
+        let (one, other) = (packed.slope(&p), dense.slope(&p));
+        let centre = packed.slope(&[1.0 / 11.0; 11]).value - dense.slope(&[1.0 / 11.0; 11]).value;
+        assert!((one.value - other.value - centre).abs() < 1e-12);
+        for (l, r) in one.excess.iter().zip(&other.excess) {
+            assert!((l - r).abs() < 1e-12, "{l} {r}");
+        }
+        let (one, other) = (packed.information(&p), dense.information(&p));
+        for x in 0..11 {
+            for z in 0..11 {
+                assert!((one[(x, z)] - other[(x, z)]).abs() < 1e-11, "{x} {z}");
+            }
+        }
+    }
+
+    #[test]
+    fn hash_functions_that_say_the_same_are_merged() {
+        let lh = Protocol::lh(3, 2, 1.0).unwrap();
+        let tallies = Tallies::new(&lh, (0..1000).map(|seed| (Output::Hash { seed, z: 0 }, 1))).unwrap();
+        let patterns = Patterns::of(&lh, &tallies).unwrap();
+        assert_eq!(patterns.counts.len(), 6);
+        assert_eq!(patterns.counts.iter().sum::<f64>(), patterns.reports());
+    }
+
+    #[test]
+    fn what_cannot_be_reported_is_refused() {
+        let ue = Protocol::ue(3, 0.5, 0.0).unwrap();
+        let two = Tallies::new(&ue, [(Output::Subset(vec![0, 1]), 1)]).unwrap();
+        assert_eq!(Patterns::of(&ue, &two).unwrap_err(), Error::ImpossibleOutput { output: "[0,1]".into() });
+        let one = Tallies::new(&ue, [(Output::Subset(vec![0]), 1), (Output::Subset(vec![]), 1)]).unwrap();
+        assert!(Patterns::of(&ue, &one).is_ok());
+    }
+}
