@@ -83,16 +83,29 @@ fn values(count: usize) -> String {
 fn values_become_reports_and_reports_tallies_in_every_format() {
     let desk = Desk::new();
     desk.write("values.csv", values(3000));
-    for protocol in [GRR, "oue:a=3,eps=1", "lh:a=3,g=2,eps=1", "subset:a=3,k=2,eps=1", "identity:a=3", "deterministic:map=0/0/5", NESTED] {
+    for protocol in [
+        GRR,
+        "oue:a=3,eps=1",
+        "lh:a=3,g=2,eps=1",
+        "subset:a=3,k=2,eps=1",
+        "identity:a=3",
+        "deterministic:map=0/0/5",
+        NESTED,
+    ] {
         let mut first: Option<String> = None;
         for format in ["csv", "jsonl", "parquet"] {
             let reports = format!("reports.{format}");
             let seed = ["--insecure-test-seed", "7"];
-            let summary = desk.run(&[&["randomise", "-p", protocol, "values.csv", "-o", &reports], &seed[..]].concat());
+            let summary =
+                desk.run(&[&["randomise", "-p", protocol, "values.csv", "-o", &reports], &seed[..]].concat());
             assert_eq!((&summary["reports"], &summary["skipped"]), (&3000.into(), &0.into()));
             assert!(summary["notes"][0].as_str().unwrap().starts_with("INSECURE"));
             let summary = desk.run(&["tally", &reports, "-o", "tallies.json", "--form", "patterns"]);
-            assert_eq!((&summary["n"], &summary["rejected"]), (&3000.into(), &0.into()), "{protocol} {format}");
+            assert_eq!(
+                (&summary["n"], &summary["rejected"]),
+                (&3000.into(), &0.into()),
+                "{protocol} {format}"
+            );
             // The same seed and values give the same tallies, whatever the format.
             let tallies = desk.read("tallies.json");
             assert_eq!(*first.get_or_insert(tallies.clone()), tallies, "{protocol} {format}");
@@ -105,8 +118,21 @@ fn values_become_reports_and_reports_tallies_in_every_format() {
 #[test]
 fn frequencies_come_back() {
     let desk = Desk::new();
-    let colours: String = (0..40_000).map(|i| if i % 10 < 5 { "red\n" } else if i % 10 < 8 { "green\n" } else { "blue\n" }).collect();
-    desk.write("values.csv", format!("id,colour\n{}", colours.lines().map(|c| format!("1,{c}\n")).collect::<String>()));
+    let colours: String = (0..40_000)
+        .map(|i| {
+            if i % 10 < 5 {
+                "red\n"
+            } else if i % 10 < 8 {
+                "green\n"
+            } else {
+                "blue\n"
+            }
+        })
+        .collect();
+    desk.write(
+        "values.csv",
+        format!("id,colour\n{}", colours.lines().map(|c| format!("1,{c}\n")).collect::<String>()),
+    );
     desk.run(&["randomise", "-p", GRR, "values.csv", "--column", "colour", "-o", "r.parquet"]);
     let summary = desk.run(&["tally", "r.parquet", "-o", "t.json"]);
     assert_eq!(summary["n"], 40_000);
@@ -151,11 +177,26 @@ fn shards_merged_in_any_order_are_one_pass() {
             for (shard, seed) in ["1", "2", "3"].iter().zip(["11", "12", "13"]) {
                 desk.write("values.csv", values(400 + seed.len()));
                 let reports = format!("r{shard}.jsonl");
-                desk.run(&["randomise", "-p", protocol, "values.csv", "-o", &reports, "--insecure-test-seed", seed]);
+                desk.run(&[
+                    "randomise",
+                    "-p",
+                    protocol,
+                    "values.csv",
+                    "-o",
+                    &reports,
+                    "--insecure-test-seed",
+                    seed,
+                ]);
                 desk.run(&["tally", &reports, "--form", form, "-o", &format!("t{shard}.json")]);
             }
             desk.run(&["tally", "r1.jsonl", "r2.jsonl", "r3.jsonl", "--form", form, "-o", "all.json"]);
-            desk.run(&["tally", "r3.jsonl", "r?.jsonl", "--threads", "1", "--form", form, "-o", "x.json"].iter().copied().filter(|a| *a != "r3.jsonl").collect::<Vec<_>>());
+            desk.run(
+                &["tally", "r3.jsonl", "r?.jsonl", "--threads", "1", "--form", form, "-o", "x.json"]
+                    .iter()
+                    .copied()
+                    .filter(|a| *a != "r3.jsonl")
+                    .collect::<Vec<_>>(),
+            );
             desk.run(&["merge", "t1.json", "t2.json", "t3.json", "--form", form, "-o", "m123.json"]);
             desk.run(&["merge", "t3.json", "t1.json", "--form", form, "-o", "m31.json"]);
             desk.run(&["merge", "t2.json", "m31.json", "--form", form, "-o", "m2_31.json"]);
@@ -173,7 +214,16 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
     for (shard, seed) in ["1", "2"].iter().zip(["21", "22"]) {
         desk.write("values.csv", values(50_000));
         let reports = format!("r{shard}.parquet");
-        desk.run(&["randomise", "-p", "oue:a=40,eps=1", "values.csv", "-o", &reports, "--insecure-test-seed", seed]);
+        desk.run(&[
+            "randomise",
+            "-p",
+            "oue:a=40,eps=1",
+            "values.csv",
+            "-o",
+            &reports,
+            "--insecure-test-seed",
+            seed,
+        ]);
         desk.run(&["tally", &reports, "-o", &format!("t{shard}.json")]);
         assert_eq!(desk.json(&format!("t{shard}.json"))["form"], "patterns");
     }
@@ -182,7 +232,8 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
     desk.run(&["merge", "t2.json", "t1.json", "-o", "merged.json"]);
     assert_eq!(desk.read("all.json"), desk.read("merged.json"));
     let tallies = desk.json("all.json");
-    let supports: Vec<u64> = tallies["supports"].as_array().unwrap().iter().map(|s| s.as_u64().unwrap()).collect();
+    let supports: Vec<u64> =
+        tallies["supports"].as_array().unwrap().iter().map(|s| s.as_u64().unwrap()).collect();
     assert_eq!((tallies["n"].as_u64(), supports.len()), (Some(100_000), 40));
     // A third of the users hold each of the first three values; λ = 1/(e+1).
     let lambda = 1.0 / (1f64.exp() + 1.0);
@@ -233,9 +284,14 @@ fn compressed_files_directories_patterns_and_standard_input() {
 
 /// Values that are none of the inputs: file content, then the words of the refusal.
 const BAD_VALUES: &[(&str, &str, &[&str])] = &[
-    ("v.csv", "value\nred\npurple\n", &["v.csv: line 3: `purple`: is not one of the labels", "hint: nothing was written"]),
+    (
+        "v.csv",
+        "value\nred\npurple\n",
+        &["v.csv: line 3: `purple`: is not one of the labels", "hint: nothing was written"],
+    ),
     ("v.csv", "value\nred\nRed\n", &["line 3: `Red`: is not one of the labels"]),
     ("v.csv", "value\nred\n\"\"\n", &["line 3: ``: there is no value"]),
+    ("v.csv", "value\nred\n\nblue\n\n", &["line 3: ``: there is no value"]),
     ("v.csv", "value,id\n,7\n", &["line 2: ``: there is no value"]),
     ("v.csv", "value\n3\n", &["line 2: `3`: is larger than the number of the last input"]),
     ("v.csv", "value\n-1\n", &["line 2: `-1`: is not one of the labels"]),
@@ -270,12 +326,22 @@ fn bad_values_are_refused_with_their_line_and_nothing_is_sent() {
     desk.write("cut.csv.gz", &gzip(values(100_000).as_bytes())[..500]);
     desk.refused(&["randomise", "-p", GRR, "cut.csv.gz", "-o", "r.csv"], &["cut.csv.gz: "]);
     desk.write("v.csv", values(3));
-    desk.refused(&["randomise", "-p", GRR, "none.csv", "-o", "r.csv"], &["none.csv: cannot be read: No such file"]);
-    desk.refused(&["randomise", "-p", GRR, "v.csv", "-o", "r.txt"], &["r.txt: its name ends in none of .csv"]);
-    desk.refused(&["randomise", "-p", "grr:a=16777216,eps=1e-6", "v.csv", "-o", "r.csv"], &["cannot be sampled with 64-bit words"]);
+    desk.refused(
+        &["randomise", "-p", GRR, "none.csv", "-o", "r.csv"],
+        &["none.csv: cannot be read: No such file"],
+    );
+    desk.refused(
+        &["randomise", "-p", GRR, "v.csv", "-o", "r.txt"],
+        &["r.txt: its name ends in none of .csv"],
+    );
+    desk.refused(
+        &["randomise", "-p", "grr:a=16777216,eps=1e-6", "v.csv", "-o", "r.csv"],
+        &["cannot be sampled with 64-bit words"],
+    );
     desk.refused(&["randomise", "-p", "grr:a=1,eps=1", "v.csv", "-o", "r.csv"], &["a = 1 inputs"]);
     // A directory that does not exist is a failure to write, not bad input.
-    let code = desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "no/r.csv"]).output().unwrap().status.code();
+    let code =
+        desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "no/r.csv"]).output().unwrap().status.code();
     assert_eq!(code, Some(1));
 }
 
@@ -285,7 +351,10 @@ fn bad_values_can_be_skipped_and_are_counted() {
     desk.write("v.csv", "value\nred\npurple\n\"\"\nblue\n9\n");
     let summary = desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"]);
     assert_eq!((&summary["reports"], &summary["skipped"]), (&2.into(), &3.into()));
-    assert_eq!(summary["skipped_by_problem"], serde_json::json!({"missing": 1, "unknown_label": 1, "out_of_range": 1}));
+    assert_eq!(
+        summary["skipped_by_problem"],
+        serde_json::json!({"missing": 1, "unknown_label": 1, "out_of_range": 1})
+    );
     assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
     assert_eq!(desk.read("r.csv").lines().count(), 4);
 }
@@ -326,7 +395,8 @@ fn bad_reports_are_rejected_with_their_reason_and_not_counted() {
         assert_eq!(desk.json("t.json")["rejected"][reason], 1);
         // The same in JSON Lines, where the header is one line and there is no column name.
         if *reason != "line" && *reason != "empty" {
-            let mut lines: Vec<String> = good.lines().skip(2).map(|r| format!("{{\"report\":\"{r}\"}}")).collect();
+            let mut lines: Vec<String> =
+                good.lines().skip(2).map(|r| format!("{{\"report\":\"{r}\"}}")).collect();
             lines.push(format!("{{\"report\": \"{bad}\"}}"));
             desk.write("r.jsonl", format!("{}\n{}\n", &good.lines().next().unwrap()[1..], lines.join("\n")));
             let summary = desk.run(&["tally", "r.jsonl", "-o", "t.json"]);
@@ -343,7 +413,8 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.run(&["randomise", "-p", "grr:a=3,eps=2", "v.csv", "-o", "other.csv"]);
     desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.parquet"]);
     let good = desk.read("r.csv");
-    let tally = |files: &[&str], words: &[&str]| desk.refused(&[&["tally", "-o", "t.json"], files].concat(), words);
+    let tally =
+        |files: &[&str], words: &[&str]| desk.refused(&[&["tally", "-o", "t.json"], files].concat(), words);
     tally(&["r.csv", "other.csv"], &["other.csv: is of another protocol: its fingerprint begins with"]);
     tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: is of another protocol"]);
     tally(&["r.csv", "r.csv"], &["r.csv is the same file as r.csv; its reports would be counted twice"]);
@@ -364,7 +435,10 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.write("empty.csv", "");
     tally(&["empty.csv"], &["there is no column `report`"]);
     desk.write("all-bad.csv", format!("{}\nreport\n7\n8\n", good.lines().next().unwrap()));
-    tally(&["all-bad.csv"], &["none of the 2 reports is one of this protocol", "line 3: `7`: a number that is too large"]);
+    tally(
+        &["all-bad.csv"],
+        &["none of the 2 reports is one of this protocol", "line 3: `7`: a number that is too large"],
+    );
     let parquet = fs::read(desk.path("r.parquet")).unwrap();
     desk.write("cut.parquet", &parquet[..parquet.len() / 2]);
     tally(&["cut.parquet"], &["cut.parquet: is damaged"]);
@@ -382,17 +456,24 @@ fn tallies_that_cannot_be_merged_are_refused() {
     desk.write("two.json", r#"{"n": 4, "counts": [{"y": 2, "count": 4}]}"#);
     desk.write("sum.json", r#"{"n": 4, "counts": [{"y": 0, "count": 3}]}"#);
     desk.write("text.json", "counts");
-    desk.write("supports.json", r#"{"n": 4, "supports": [1, 2]}"#);
-    let merge = |files: &[&str], words: &[&str]| desk.refused(&[&["merge", "-o", "m.json"], files].concat(), words);
+    desk.write("supports.json", r#"{"n": 4, "supports": [2, 2]}"#);
+    let merge =
+        |files: &[&str], words: &[&str]| desk.refused(&[&["merge", "-o", "m.json"], files].concat(), words);
     let grr = ["-p", "grr:a=3,eps=1"];
     merge(&["plain.json"], &["plain.json: does not say which protocol it is of"]);
     merge(&[&["sum.json"], &grr[..]].concat(), &["sum.json: the counts add up to 3, but n is 4"]);
     merge(&[&["text.json"], &grr[..]].concat(), &["text.json: not valid tallies"]);
-    merge(&[&["supports.json"], &grr[..]].concat(), &["supports.json: there are 2 supports but 3 inputs"]);
+    merge(
+        &[&["supports.json"], &grr[..]].concat(),
+        &["supports.json: supports has 2 entries but inputs has 3"],
+    );
     merge(&["supports.json", "-p", "grr:a=2,eps=1"], &["supports.json: these tallies are supports"]);
     merge(&["two.json", "-p", "grr:a=2,eps=1"], &["two.json: counts[0]: output 2 does not exist"]);
     desk.run(&["merge", "plain.json", "two.json", "-p", "grr:a=3,eps=1", "-o", "m.json"]);
-    assert_eq!(desk.json("m.json")["counts"], serde_json::json!([{"y": 0, "count": 3}, {"y": 2, "count": 4}]));
+    assert_eq!(
+        desk.json("m.json")["counts"],
+        serde_json::json!([{"y": 0, "count": 3}, {"y": 2, "count": 4}])
+    );
     desk.run(&["merge", "m.json", "plain.json", "-o", "m.json"]);
     assert_eq!(desk.json("m.json")["n"], 10);
 }

@@ -166,13 +166,13 @@ pub enum Error {
         "these tallies are supports, which do not have the patterns that are needed; tally the reports with --form patterns"
     )]
     NoSupports,
-    /// Supports that are not one for each input.
-    #[error("there are {found} supports but {expected} inputs, or one of them is more than n")]
+    /// A support that is no whole number of reports.
+    #[error("supports[{entry}]: {count} is not a whole number of reports, 0 or more")]
     SupportCount {
-        /// How many there are.
-        found: usize,
-        /// How many there should be.
-        expected: usize,
+        /// The input.
+        entry: usize,
+        /// What was given.
+        count: String,
     },
     /// A format that no file of reports has.
     #[error(

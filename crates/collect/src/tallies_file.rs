@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use sottovoce::estimate::{Reports, Supports};
 use sottovoce::{Output, Protocol, Tallies};
 
 use crate::error::{Error, Result};
@@ -78,20 +79,33 @@ impl TalliesFile {
         self.fingerprint.as_deref()
     }
 
+    /// The tallies, or the supports where only those were kept, if they fit the protocol.
+    ///
+    /// # Errors
+    /// As for [`read_tallies`]; or supports are not one for each input, or cannot be those of `n` reports.
+    pub fn reports(&self, protocol: &Protocol) -> Result<Reports> {
+        let (Some(supports), None) = (&self.supports, &self.counts) else {
+            return self.check(protocol).map(Reports::Tallies);
+        };
+        let n = self.total()?.ok_or_else(|| Error::Total { n: "nothing".into() })?;
+        let count = |(entry, text): (usize, &Box<RawValue>)| {
+            whole(text.get()).ok_or_else(|| Error::SupportCount { entry, count: shown(text.get()) })
+        };
+        let counts = supports.iter().enumerate().map(count).collect::<Result<Vec<u64>>>()?;
+        Ok(Reports::Supports(Supports::new(protocol, n, counts)?))
+    }
+
     /// Adds the counts or supports to a tally of the protocol.
     ///
     /// # Errors
     /// As for [`read_tallies`]; or the file has supports where patterns are wanted.
     pub fn add_to(&self, tally: &mut Tally, protocol: &Protocol) -> Result<()> {
-        if let (Some(supports), None) = (&self.supports, &self.counts) {
-            let n = self.total()?.ok_or_else(|| Error::Total { n: "nothing".into() })?;
-            let counts: Option<Vec<u64>> = supports.iter().map(|support| whole(support.get())).collect();
-            let counts = counts.filter(|all| all.len() == protocol.inputs() && all.iter().all(|c| *c <= n));
-            let wrong = Error::SupportCount { found: supports.len(), expected: protocol.inputs() };
-            return tally.add_supports(n, counts.ok_or(wrong)?);
-        }
+        let tallies = match self.reports(protocol)? {
+            Reports::Tallies(tallies) => tallies,
+            Reports::Supports(supports) => return tally.add_supports(&supports),
+        };
         let layout = tally.layout().clone();
-        for (output, count) in self.check(protocol)?.counts() {
+        for (output, count) in tallies.counts() {
             let mut bytes = vec![0; layout.length()];
             let missing = || sottovoce::Error::NoSuchOutput {
                 output: shown(&output.to_string()),

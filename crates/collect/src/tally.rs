@@ -296,19 +296,20 @@ impl Accumulator<'_> {
 
     /// Counts reports that are numbers.
     pub(crate) fn numbers(&mut self, file: usize, line: u64, values: impl Iterator<Item = i64>) {
+        let Counts::Numbers(counts) = &mut self.counts else {
+            // The protocol's reports are no numbers.
+            let all = (line..).zip(values);
+            return all.for_each(|(line, value)| {
+                self.reject(file, line, Reason::Length, value.to_string().as_bytes())
+            });
+        };
         for (line, value) in (line..).zip(values) {
-            match &mut self.counts {
-                Counts::Numbers(counts) => {
-                    match usize::try_from(value).ok().and_then(|y| counts.get_mut(y)) {
-                        Some(count) => {
-                            *count += 1;
-                            self.n += 1;
-                        }
-                        None => self.reject(file, line, Reason::OutOfRange, value.to_string().as_bytes()),
-                    }
+            match usize::try_from(value).ok().and_then(|y| counts.get_mut(y)) {
+                Some(count) => {
+                    *count += 1;
+                    self.n += 1;
                 }
-                // The protocol's reports are no numbers.
-                _ => self.reject(file, line, Reason::Length, value.to_string().as_bytes()),
+                None => self.rejections.add(file, line, Reason::OutOfRange, value.to_string().as_bytes()),
             }
         }
     }
@@ -450,15 +451,12 @@ impl Tally {
         Ok(())
     }
 
-    /// Adds supports of `n` reports.
-    pub(crate) fn add_supports(&mut self, n: u64, counts: Vec<u64>) -> Result<()> {
-        let Some(mut supports) =
-            Supports::new(&self.plan.layout, self.plan.inputs).filter(|_| self.plan.form != Form::Patterns)
-        else {
-            return Err(Error::NoSupports);
-        };
-        supports.counts = counts;
-        self.n = self.n.checked_add(n).ok_or(sottovoce::Error::TooManyReports)?;
+    /// Adds supports that were counted before.
+    pub(crate) fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
+        let supports = Supports::new(&self.plan.layout, self.plan.inputs);
+        let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoSupports)?;
+        supports.counts = counted.counts().to_vec();
+        self.n = self.n.checked_add(counted.n()).ok_or(sottovoce::Error::TooManyReports)?;
         self.plan.merge(&mut self.counts, Counts::Supports(supports));
         Ok(())
     }

@@ -12,7 +12,9 @@ const DOCUMENT: &str = include_str!("../../../docs/report-format.md");
 fn rows(header: &str) -> Vec<Vec<&'static str>> {
     let table = DOCUMENT.split_once(header).unwrap().1;
     let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let cells = |line: &'static str| line.trim_matches(['|', ' ']).split(" | ").map(|cell| cell.trim_matches('`')).collect();
+    let cells = |line: &'static str| {
+        line.trim_matches(['|', ' ']).split(" | ").map(|cell| cell.trim_matches('`')).collect()
+    };
     lines.map(cells).collect()
 }
 
@@ -39,7 +41,9 @@ fn reports_in_text() {
         let protocol: Protocol = named(row[0]).protocol;
         let (layout, wanted) = (Layout::of(&protocol), output(&protocol, row[1]).unwrap());
         let mut bytes = vec![0; layout.length()];
-        layout.read_text(row[2].as_bytes(), &mut bytes).unwrap_or_else(|reason| panic!("{row:?}: {reason:?}"));
+        layout
+            .read_text(row[2].as_bytes(), &mut bytes)
+            .unwrap_or_else(|reason| panic!("{row:?}: {reason:?}"));
         assert_eq!(layout.output(&bytes), wanted, "{row:?}");
         let (mut again, mut text) = (vec![0; layout.length()], Vec::new());
         layout.write(&wanted, &mut again).unwrap();

@@ -190,24 +190,58 @@ impl ValueReader<'_> {
     }
 }
 
-fn csv(collector: &mut Collector<'_, '_>, lines: Lines) -> Result<()> {
+fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
+    let header = lines.line(collector.input)?.map(|(_, header)| header).unwrap_or_default();
+    let names = fields(&header);
+    let at = names.iter().position(|name| name.trim_ascii() == collector.reader.column.as_bytes());
+    let at = at.ok_or_else(|| collector.no_column(shown(&header)))?;
+    if names.len() == 1 { single_column(collector, lines) } else { table(collector, lines, at, names.len()) }
+}
+
+/// The fields of one line of CSV.
+fn fields(line: &[u8]) -> Vec<Vec<u8>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+    let record = reader.byte_records().next().and_then(std::result::Result::ok).unwrap_or_default();
+    record.iter().map(<[u8]>::to_vec).collect()
+}
+
+/// One value a line. An empty line among others is a missing value, which a reader of tables would pass over.
+fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
+    let mut empty = Vec::new();
+    while let Some(block) = lines.block(collector.input)? {
+        for (line, text) in block.lines() {
+            if text.is_empty() {
+                empty.push(line);
+                continue;
+            }
+            for line in empty.drain(..) {
+                collector.value(line, Err(ValueProblem::Missing), b"")?;
+            }
+            match text.iter().any(|byte| b"\",".contains(byte)).then(|| fields(text)).as_deref() {
+                None => collector.text(line, text)?,
+                Some([field]) => collector.text(line, field)?,
+                Some(several) => {
+                    let first = several.first().map(Vec::as_slice).unwrap_or_default();
+                    collector.value(line, Err(ValueProblem::Row), first)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: usize) -> Result<()> {
     let file = collector.input.to_string();
     let damaged = |error: csv::Error| Error::Damaged { file: file.clone(), message: error.to_string() };
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(lines);
-    let headers = reader.byte_headers().map_err(damaged)?.clone();
-    let name = |header: &[u8]| {
-        String::from_utf8_lossy(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header)).into_owned()
-    };
-    let names: Vec<String> = headers.iter().map(name).collect();
-    let at = names.iter().position(|name| name.trim() == collector.reader.column);
-    let at = at.ok_or_else(|| collector.no_column(shown(names.join(", ").as_bytes())))?;
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines);
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(damaged)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        if record.len() == headers.len() {
+        // The header was line 1.
+        let line = 1 + record.position().map_or(0, csv::Position::line);
+        if record.len() == columns {
             collector.text(line, &record[at])?;
         } else {
-            collector.value(line, Err(ValueProblem::Row), record.iter().next().unwrap_or_default())?;
+            collector.value(line, Err(ValueProblem::Row), record.get(0).unwrap_or_default())?;
         }
     }
     Ok(())

@@ -59,6 +59,7 @@ pub struct Randomiser {
     inputs: usize,
     sampler: Sampler,
     layout: Layout,
+    length: usize,
     realised: Realised,
 }
 
@@ -72,7 +73,8 @@ impl Randomiser {
         check_levels(protocol)?;
         let (inputs, sampler) = (protocol.inputs(), Sampler::new(protocol));
         let realised = sampler.realised(inputs);
-        Ok(Randomiser { inputs, sampler, layout: Layout::of(protocol), realised })
+        let layout = Layout::of(protocol);
+        Ok(Randomiser { inputs, sampler, length: layout.length(), layout, realised })
     }
 
     /// The exact privacy loss of the reports.
@@ -95,7 +97,7 @@ impl Randomiser {
     /// # Errors
     /// The input does not exist; nothing is drawn.
     pub fn report(&self, x: usize, generator: &mut Generator) -> Result<Output> {
-        let mut bytes = vec![0; self.layout.length()];
+        let mut bytes = vec![0; self.length];
         self.report_into(x, generator, &mut bytes)?;
         Ok(self.layout.output(&bytes))
     }
@@ -109,7 +111,7 @@ impl Randomiser {
     /// `bytes` are not as many as the layout's [`length`](Layout::length).
     #[inline]
     pub fn report_into(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) -> Result<()> {
-        assert_eq!(bytes.len(), self.layout.length(), "length of a report");
+        assert_eq!(bytes.len(), self.length, "length of a report");
         if x >= self.inputs {
             return Err(sottovoce::Error::NoSuchInput { x, last: self.inputs - 1 }.into());
         }

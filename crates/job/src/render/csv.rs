@@ -39,7 +39,7 @@ pub fn description(report: &Description) -> String {
 }
 
 /// The summary of a job of a collection: one line for each fact.
-pub fn summary(report: &Summary) -> String {
+pub fn collection(report: &Summary) -> String {
     let rows = report.facts.iter().map(|(name, value)| [(*name).into(), plain(value)]);
     table(["fact", "value"].map(String::from), rows)
 }

@@ -92,7 +92,7 @@ fn count(count: &Count) -> String {
 }
 
 /// The summary of a job of a collection.
-pub fn summary(report: &Summary) -> String {
+pub fn collection(report: &Summary) -> String {
     let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
     object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
 }

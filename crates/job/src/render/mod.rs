@@ -72,5 +72,5 @@ render!(
     Split => split,
     UsersReport => users,
     DemoReport => demo,
-    Summary => summary,
+    Summary => collection,
 );

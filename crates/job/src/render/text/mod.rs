@@ -1,17 +1,17 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
+mod collection;
 mod demo;
 mod description;
 mod metrics;
 mod split;
-mod summary;
 mod users;
 
+pub use collection::collection;
 pub use demo::demo;
 pub use description::description;
 pub use metrics::metrics;
 pub use split::split;
-pub use summary::summary;
 pub use users::users;
 
 use sottovoce::metric::Value;

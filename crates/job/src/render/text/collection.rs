@@ -7,7 +7,7 @@ use crate::collection::Summary;
 use crate::render::document::{Document, Emphasis};
 
 /// The summary of a job of a collection.
-pub fn summary(report: &Summary) -> Document {
+pub fn collection(report: &Summary) -> Document {
     let mut document = Document::default();
     for (name, value) in report.facts.iter().filter(|(_, value)| !value.is_null()) {
         document.push(Emphasis::Faint, format!("{:<16}", name.replace('_', " ")));
