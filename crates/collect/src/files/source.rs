@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 
 use super::FileFormat;
 use super::inputs::{Input, unreadable};
@@ -37,7 +38,9 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
     let (gzip, zstandard) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
     if !gzip && !zstandard && FileFormat::of_start(start) == FileFormat::Parquet {
         if let Input::File(path) = input {
-            return parquet(input, SerializedFileReader::new(File::open(path).map_err(fail)?));
+            let file = File::open(path).map_err(fail)?;
+            let length = file.metadata().map_err(fail)?.len();
+            return parquet(input, SerializedFileReader::new(Positioned { file: Arc::new(file), length }));
         }
     }
     let plain: Box<dyn Read> = match () {
@@ -56,7 +59,7 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
     }
 }
 
-fn parquet<R: parquet::file::reader::ChunkReader + 'static>(
+fn parquet<R: ChunkReader + 'static>(
     input: &Input,
     reader: parquet::errors::Result<SerializedFileReader<R>>,
 ) -> Result<Source> {
@@ -68,6 +71,53 @@ fn parquet<R: parquet::file::reader::ChunkReader + 'static>(
 
 pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> Error {
     Error::Damaged { file: input.to_string(), message: crate::rejection::shown(error.to_string().as_bytes()) }
+}
+
+/// A file that many threads read at places of their own. (Copies of a file's handle share one place, and groups of rows that are read at
+/// once would get each other's bytes.)
+struct Positioned {
+    file: Arc<File>,
+    length: u64,
+}
+
+/// A place in a file.
+struct Place {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Place {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Length for Positioned {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Positioned {
+    type T = BufReader<Place>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(BufReader::new(Place { file: Arc::clone(&self.file), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        if self.length < start.saturating_add(length as u64) {
+            return Err(parquet::errors::ParquetError::EOF("the file is cut off".into()));
+        }
+        let mut bytes = vec![0; length];
+        Place { file: Arc::clone(&self.file), at: start }.read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
 }
 
 /// Text in blocks of whole lines.

@@ -50,8 +50,8 @@ use sampler::Sampler;
 /// The share of a level that roundings must leave.
 const KEPT: f64 = 0.99;
 
-/// A level that 64-bit words reach for every kind.
-const REACHED: f64 = 43.0;
+/// Up to this level: higher ones are lowered by what 64-bit words can tell, to 44 or, for large sets of subset selection, less.
+const REACHED: f64 = 20.0;
 
 /// Draws reports of one protocol, with a known privacy loss.
 #[derive(Clone, Debug)]
