@@ -8,6 +8,9 @@ use crate::lettering;
 /// Samples along a line are at most this far apart.
 const STEP: f64 = 4.0;
 
+/// A line is told from others where these are at least this far away.
+const ALONE: f64 = 9.0;
+
 /// A name to be placed.
 pub(crate) struct Label<'a> {
     pub text: &'a str,
@@ -77,7 +80,7 @@ impl Crowd {
     /// A place beside the line of a series; none if every one covers something.
     pub(crate) fn beside(&mut self, owner: usize, label: &Label<'_>) -> Option<(f64, f64)> {
         let width = lettering::width(label.text, label.size, label.bold);
-        let anchors: Vec<(f64, f64)> = self.samples.iter().filter(|s| s.0 == owner).map(|s| s.1).collect();
+        let anchors = self.anchors(owner);
         let candidates = anchors.iter().flat_map(|&(x, y)| {
             [
                 (7.0, 4.5),
@@ -90,6 +93,16 @@ impl Crowd {
             .map(|(dx, dy)| (x + dx, y + dy))
         });
         self.best(candidates.collect::<Vec<_>>(), label, Some(owner), 4.0)
+    }
+
+    /// The places of a series that no other series comes near; all of them if there are none such.
+    fn anchors(&self, owner: usize) -> Vec<(f64, f64)> {
+        let own: Vec<(f64, f64)> = self.samples.iter().filter(|s| s.0 == owner).map(|s| s.1).collect();
+        let far = |(x, y): &(f64, f64)| {
+            self.samples.iter().all(|(who, (ox, oy))| *who == owner || (x - ox).hypot(y - oy) >= ALONE)
+        };
+        let alone: Vec<(f64, f64)> = own.iter().copied().filter(far).collect();
+        if alone.is_empty() { own } else { alone }
     }
 
     /// A place near the top of a vertical line.

@@ -15,7 +15,10 @@ pub(crate) const EDGE: f64 = 14.0;
 pub(crate) const SMALL: f64 = 12.5;
 
 /// A label in the margin may be moved this far from the end of its line.
-const MOVED: f64 = 26.0;
+const MOVED: f64 = 15.0;
+
+/// Lines whose ends are closer than this cannot be told apart there.
+const TOLD_APART: f64 = 2.5;
 
 /// Where the data are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -209,7 +212,8 @@ fn ends_in_margin(chart: &Chart, (low, high): (f64, f64), y: &Ruler, width: f64)
     }
     ends.sort_by(|l, r| l.line.total_cmp(&r.line));
     spread(&mut ends);
-    let fits = ends.iter().all(|e| (e.place - e.line).abs() <= MOVED && e.width < 0.3 * width);
+    let apart = ends.windows(2).all(|w| w[1].line - w[0].line >= TOLD_APART);
+    let fits = apart && ends.iter().all(|e| (e.place - e.line).abs() <= MOVED && e.width < 0.3 * width);
     (fits && !ends.is_empty()).then_some(ends)
 }
 

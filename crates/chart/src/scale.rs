@@ -118,7 +118,8 @@ pub(crate) fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f6
         Scale::SquareRoot => (0.0, if high > 0.0 { high } else { 1.0 }),
         Scale::Linear if low == high => (low - 0.5 * low.abs().max(1.0), high + 0.5 * high.abs().max(1.0)),
         Scale::Linear => {
-            let step = 10f64.powf((high - low).log10().floor()) / 2.0;
+            let power = 10f64.powf((high - low).log10().floor());
+            let step = if (high - low) / power < 2.0 { power / 5.0 } else { power / 2.0 };
             (clean((low / step).floor() * step), clean((high / step).ceil() * step))
         }
     }

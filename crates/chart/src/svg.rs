@@ -46,7 +46,10 @@ pub fn style() -> String {
     for colour in Colour::all() {
         let (class, dark) = (colour.class(), colour.dark());
         // Writing to a string does not fail.
-        let _ = write!(rules, ".{class}{{fill:{dark}}}.{class}-line{{stroke:{dark}}}");
+        let _ = write!(
+            rules,
+            ".{class}{{fill:{dark}}}.{class}-line{{stroke:{dark}}}.{class}-point{{color:{dark}}}"
+        );
     }
     rules + ".halo{stroke:" + Colour::Paper.dark() + "}}"
 }
@@ -88,10 +91,11 @@ fn element(shape: &Shape) -> String {
         }
         Shape::Text { .. } => text(shape),
         Shape::Target { x, y, colour, told } => format!(
-            "<circle class=\"point {}-line\" cx=\"{}\" cy=\"{}\" r=\"6\" fill=\"none\" stroke=\"none\" pointer-events=\"all\"><title>{}</title></circle>",
+            "<circle class=\"point {}-point\" cx=\"{}\" cy=\"{}\" r=\"6\" fill=\"none\" stroke=\"none\" color=\"{}\" pointer-events=\"all\"><title>{}</title></circle>",
             colour.class(),
             short(*x),
             short(*y),
+            colour.light(),
             escaped(told)
         ),
     }

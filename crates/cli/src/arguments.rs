@@ -7,9 +7,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::{Choice, Form, Format, Settings};
 
 use crate::command::{
-    completions::CompletionsArguments, demo::DemoArguments, describe::DescribeArguments,
-    merge::MergeArguments, metrics::MetricsArguments, randomise::RandomiseArguments, schema::SchemaArguments,
-    split::SplitArguments, tally::TallyArguments, users::UsersArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
+    compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
+    describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
+    explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
+    metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
+    schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -17,11 +20,15 @@ use crate::command::{
 /// Every user adds noise to a secret value before sending it. sottovoce says, in the units of information theory, how much
 /// of each secret stays hidden and how much the reports tell about all users together.
 #[derive(Debug, Parser)]
-#[command(name = "sottovoce", version, after_help = EXAMPLES)]
+#[command(name = "sottovoce", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    /// Explain a metric: definition, meaning, range, cost
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) explain: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -29,8 +36,16 @@ Examples:
   sottovoce demo                                          a complete small story
   sottovoce metrics -p grr:a=16,eps=1                     all metrics of randomised response
   sottovoce split -p grr:a=3,eps=2 --n 100                who knows what, and who learns it
+  sottovoce compare -p grr:a=16,eps=1 oue:a=16,eps=1      which of them is best
   sottovoce users -p grr:a=3,eps=2 --digits 1.5           how many users are needed
+  sottovoce estimate -p grr:a=3,eps=2 --tallies t.json    from tallies to frequencies
+  sottovoce accuracy -p grr:a=3,eps=2 --n 1000            how far off these would be
+  sottovoce posterior -p grr:a=3,eps=2 --tallies T.json   frequencies, with intervals
   sottovoce describe -p '{\"kind\":\"ue\",\"a\":3,\"kappa\":0.7,\"lambda\":0.2}'
+  sottovoce design --a 6 --epsilon 1                      the best protocol, with a proof
+  sottovoce choose --a 16 --n 100000 --epsilon 1          which protocol to use
+  sottovoce explain s_mu                                  what a metric means
+  sottovoce figures --out figures                         the paper's pictures
   sottovoce schema protocol                               what a protocol file may contain
 
 A protocol is a .json or .toml file, inline JSON, `-` for standard input, or a
@@ -48,8 +63,16 @@ pub(crate) enum Command {
     Metrics(MetricsArguments),
     /// What n users know, and what of it the reports tell
     Split(SplitArguments),
+    /// Several protocols side by side, and which is best
+    Compare(CompareArguments),
     /// How many users a wanted utility takes
     Users(UsersArguments),
+    /// Frequencies from tallies, by several estimators with intervals
+    Estimate(EstimateArguments),
+    /// How far estimated frequencies are off on average
+    Accuracy(AccuracyCommand),
+    /// What tallies say about the distribution of the values, with intervals
+    Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// On the user's side: values to reports
@@ -58,12 +81,24 @@ pub(crate) enum Command {
     Tally(TallyArguments),
     /// Several tallies to one
     Merge(MergeArguments),
+    /// The best protocol for a privacy requirement, with a certificate
+    Design(DesignArguments),
+    /// Which protocol, which epsilon, and are there enough users?
+    Choose(ChooseArguments),
+    /// What several protocols on the same value spend together
+    Budget(BudgetArguments),
+    /// What a metric means, how to read it, and what it costs
+    Explain(ExplainArguments),
+    /// The paper's figures and a few more, as SVG, PNG and CSV
+    Figures(FiguresArguments),
     /// A complete small story on embedded data
     Demo(DemoArguments),
     /// The JSON schema of a protocol or prior
     Schema(SchemaArguments),
     /// A completion script for a shell
     Completions(CompletionsArguments),
+    /// Manual pages
+    Manual(ManualArguments),
 }
 
 /// Where the output goes, and how it looks.
@@ -97,6 +132,23 @@ pub(crate) struct CollectionOutput {
     /// Number of threads [default: one for each processor]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+}
+
+/// Pictures of the charts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PictureArguments {
+    /// Also draw the charts: .svg or .png; a second chart goes to FILE-2
+    #[arg(long, value_name = "FILE", value_parser = picture_file)]
+    pub(crate) picture: Option<PathBuf>,
+}
+
+/// A file that ends in .svg or .png.
+fn picture_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let known =
+        path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg") || e.eq_ignore_ascii_case("png"));
+    if known { Ok(path) } else { Err("a picture is a file that ends in .svg or .png".into()) }
 }
 
 /// What it is all about.
@@ -217,6 +269,8 @@ pub(crate) enum FormatArgument {
     Json,
     /// For spreadsheets
     Csv,
+    /// For a browser: one file that needs nothing else
+    Html,
 }
 
 impl From<FormatArgument> for Format {
@@ -225,6 +279,7 @@ impl From<FormatArgument> for Format {
             FormatArgument::Text => Format::Text,
             FormatArgument::Json => Format::Json,
             FormatArgument::Csv => Format::Csv,
+            FormatArgument::Html => Format::Html,
         }
     }
 }

@@ -24,7 +24,13 @@ fn main() -> ExitCode {
             return ExitCode::from(usage.exit_code() as u8);
         }
     };
-    match run(arguments.command) {
+    let done = match (arguments.command, arguments.explain) {
+        (Some(command), _) => run(command),
+        (None, Some(metric)) => command::explain::named(&metric),
+        // Without arguments the parser has printed the help.
+        (None, None) => Ok(()),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
@@ -34,13 +40,23 @@ fn run(command: Command) -> failure::Result {
     match command {
         Command::Metrics(arguments) => command::metrics::run(&arguments),
         Command::Split(arguments) => command::split::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Users(arguments) => command::users::run(&arguments),
+        Command::Estimate(arguments) => command::estimate::run(&arguments),
+        Command::Accuracy(arguments) => command::accuracy::run(&arguments),
+        Command::Posterior(arguments) => command::posterior::run(&arguments),
         Command::Describe(arguments) => command::describe::run(&arguments),
         Command::Randomise(arguments) => command::randomise::run(&arguments),
         Command::Tally(arguments) => command::tally::run(&arguments),
         Command::Merge(arguments) => command::merge::run(&arguments),
+        Command::Design(arguments) => command::design::run(&arguments),
+        Command::Choose(arguments) => command::choose::run(&arguments),
+        Command::Budget(arguments) => command::budget::run(&arguments),
+        Command::Explain(arguments) => command::explain::run(&arguments),
+        Command::Figures(arguments) => command::figures::run(&arguments),
         Command::Demo(arguments) => command::demo::run(&arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
+        Command::Manual(arguments) => command::manual::run(&arguments),
     }
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::render::{Document, Emphasis, Render};
+use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
 use sottovoce_job::{Replacement, Summary, replacement};
 
-use crate::arguments::{CollectionOutput, OutputArguments, set_threads};
+use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments, set_threads};
 use crate::failure::{Failure, Result, say};
 use crate::watch::INTERRUPTED;
 
@@ -17,8 +17,7 @@ impl OutputArguments {
         let Some(path) = self.file() else {
             return print(document);
         };
-        replace(path, document.to_string().as_bytes())
-            .map_err(|error| Failure::Write { path: Some(path.to_owned()), error })?;
+        write_file(path, document.to_string().as_bytes())?;
         if !self.quiet {
             say(AnsiColor::Green, "wrote", &path.to_string_lossy());
         }
@@ -31,6 +30,43 @@ impl OutputArguments {
     }
 }
 
+impl PictureArguments {
+    /// Draws the charts of the document, if the user wants pictures.
+    pub(crate) fn write(&self, document: &Document, quiet: bool) -> Result {
+        let Some(path) = &self.picture else { return Ok(()) };
+        for (position, chart) in document.charts().enumerate() {
+            let path = numbered(path, position);
+            write_file(&path, &picture(chart, &path))?;
+            if !quiet {
+                say(AnsiColor::Green, "wrote", &path.to_string_lossy());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The chart in the format that the name asks for.
+pub(crate) fn picture(chart: &Chart, path: &Path) -> Vec<u8> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+        return chart.png(Size::WIDE, 2.0);
+    }
+    chart.svg(Size::WIDE).into_bytes()
+}
+
+/// The name of the first picture, then `-2`, `-3` and so on before the extension.
+fn numbered(path: &Path, position: usize) -> PathBuf {
+    if position == 0 {
+        return path.to_owned();
+    }
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!("{}-{}.{}", part(path.file_stem()), position + 1, part(path.extension())))
+}
+
+/// Writes a file, complete or not at all.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
+    replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.to_owned()), error })
+}
+
 /// Whether the path is another name for standard output. Replacing what `/dev/stdout` points to would take the file away
 /// from others who write to it.
 fn is_standard_output(path: &Path) -> bool {
@@ -40,16 +76,45 @@ fn is_standard_output(path: &Path) -> bool {
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn print(document: &Document) -> Result {
     let mut output = anstream::stdout().lock();
-    match output.write_all(coloured(document).as_bytes()).and_then(|()| output.flush()) {
+    match output.write_all(coloured(document, page()).as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Write { path: None, error }),
         _ => Ok(()),
     }
 }
 
+/// The colours of the series of a chart, in the order of the pictures.
+const SERIES: [AnsiColor; 6] = [
+    AnsiColor::Blue,
+    AnsiColor::Yellow,
+    AnsiColor::Green,
+    AnsiColor::Magenta,
+    AnsiColor::Cyan,
+    AnsiColor::BrightBlack,
+];
+
+/// What standard output can show: the columns of the terminal (or of `COLUMNS`), and dots where there are colours to tell them apart and the
+/// locale has more than ASCII.
+fn page() -> Page {
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    let width = named.or_else(terminal).unwrap_or(Page::default().width).clamp(30, 400);
+    let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    let characters = if colours && speaks_unicode() { Characters::Unicode } else { Characters::Ascii };
+    Page { width, characters }
+}
+
+/// Whether the locale has more than ASCII, as the first of its variables that is set says.
+fn speaks_unicode() -> bool {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
+    cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8")
+}
+
 /// The document with colour codes, which `anstream` takes out again where there is no terminal.
-fn coloured(document: &Document) -> String {
+fn coloured(document: &Document, page: Page) -> String {
     document
-        .pieces()
+        .laid_out(page)
+        .into_iter()
         .map(|(emphasis, text)| {
             let style = style(emphasis);
             format!("{style}{text}{style:#}")
@@ -63,6 +128,7 @@ fn style(emphasis: Emphasis) -> Style {
         Emphasis::Strong => Style::new().bold(),
         Emphasis::Faint => Style::new().dimmed(),
         Emphasis::Warning => Style::new().fg_color(Some(AnsiColor::Yellow.into())),
+        Emphasis::Series(i) => Style::new().fg_color(Some(SERIES[i % SERIES.len()].into())),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
-use sottovoce_job::{Metric, Step};
+use sottovoce_job::{Metric, Progress, Step};
 
 use crate::arguments::{AccuracyArguments, OutputArguments};
 use crate::failure::{Failure, Result};
@@ -71,6 +71,24 @@ impl Watch {
             clock.start = Instant::now();
         } else if self.seen && clock.is_due() {
             write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), self.limit)));
+            clock.said = Some(Instant::now());
+        }
+        if self.interrupted() || clock.start.elapsed() >= self.limit {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Hears of the draws of a sampler, and says whether to go on.
+    pub(crate) fn hear_draws(&self, progress: &Progress) -> ControlFlow<()> {
+        // Unwrap safety: nothing panics while it holds the lock.
+        let mut clock = self.clock.lock().unwrap();
+        if self.seen && clock.is_due() {
+            let (draws, left) = (progress.draws, left(progress.fraction(), clock.start.elapsed()));
+            write(&format!(
+                "\r\u{1b}[2Kposterior: {draws} draws, about {} left if the chains agree then",
+                time(left)
+            ));
             clock.said = Some(Instant::now());
         }
         if self.interrupted() || clock.start.elapsed() >= self.limit {

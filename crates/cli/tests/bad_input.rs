@@ -331,3 +331,84 @@ fn control_characters_do_not_reach_the_terminal() {
     let message = refusal(&["metrics", "-p", "{\"kind\":\"\\u001b[31mred\"}"]);
     assert!(!message.contains('\u{1b}') && message.contains("\\u{1b}"), "{message}");
 }
+
+/// Tallies with the words that the refusal must contain.
+const TALLIES: &[(&str, &str, &[&str])] = &[
+    (
+        "grr:a=3,eps=1",
+        r#"{"counts": [{"y": 3, "count": 1}]}"#,
+        &["inline JSON: counts[0]: output 3 does not exist"],
+    ),
+    (
+        "grr:a=3,eps=1",
+        r#"{"counts": [{"y": 0, "count": -1}]}"#,
+        &["counts[0]: count -1 is not a whole number"],
+    ),
+    ("grr:a=3,eps=1", r#"{"counts": [{"y": 0, "count": 0.5}]}"#, &["counts[0]: count 0.5 is not"]),
+    (
+        "grr:a=3,eps=1",
+        r#"{"n": 3, "counts": [{"y": 0, "count": 2}]}"#,
+        &["the counts add up to 2, but n is 3"],
+    ),
+    ("grr:a=3,eps=1", r#"{"n": 0, "counts": []}"#, &["there are no reports to estimate from"]),
+    (
+        "grr:a=3,eps=1",
+        r#"{"n": 3, "supports": [1, 1, 2]}"#,
+        &["the supports sum to 4", "support 3 inputs in all"],
+    ),
+    ("oue:a=3,eps=1", r#"{"n": 3, "supports": [1, 4, 2]}"#, &["supports[1] = 4 is more than the 3 reports"]),
+    ("oue:a=3,eps=1", r#"{"n": 3, "supports": [1, 2]}"#, &["supports has 2 entries but inputs has 3"]),
+    (
+        "matrix:rows=1/0.5//0/0.5",
+        r#"{"n": 3, "supports": [1, 2]}"#,
+        &["do not say which inputs they support"],
+    ),
+    (
+        "deterministic:map=0/0/1",
+        r#"{"counts": [{"y": 0, "count": 2}]}"#,
+        &["not faithful (rank 2 < 3 inputs)"],
+    ),
+    ("grr:a=3,eps=1", r#"{"counts": "#, &["inline JSON: not valid tallies", "line 1"]),
+    ("grr:a=3,eps=1", "no/such/tallies.json", &["no/such/tallies.json: cannot be read"]),
+    ("grr:a=3,eps=1", ".", &["is a directory"]),
+];
+
+#[test]
+fn tallies_that_do_not_fit_are_refused() {
+    for (protocol, tallies, words) in TALLIES {
+        refused(&["estimate", "-p", protocol, "--tallies", tallies], words);
+    }
+    let good = ["estimate", "-p", "grr:a=3,eps=1", "--tallies", r#"{"counts": [{"y": 0, "count": 2}]}"#];
+    let with = |more: &[&'static str]| [&good[..], more].concat();
+    refused(&with(&["--level", "1"]), &["level = 1.0 is not between 0 and 1"]);
+    refused(&with(&["--level", "-0.5"]), &["level = -0.5 is not between 0 and 1"]);
+    refused(&with(&["--level", "nan"]), &["level = NaN is not between 0 and 1"]);
+    refused(&with(&["--tolerance", "0"]), &["tolerance = 0.0 is not a positive number"]);
+    refused(
+        &with(&["--estimator", "lineal"]),
+        &["unknown estimator `lineal`", "norm_sub, base_cut, ml and all"],
+    );
+}
+
+#[test]
+fn accuracies_that_do_not_exist_are_refused() {
+    let refused_with = |protocol: &str, more: &[&str], words: &[&str]| {
+        refused(&[&["accuracy", "-p", protocol][..], more].concat(), words);
+    };
+    let grr = "grr:a=3,eps=1";
+    refused_with("deterministic:map=0/0/1", &["--n", "10"], &["not faithful"]);
+    refused_with(grr, &["--n", "0"], &["a number of users is a whole number of 1 or more"]);
+    refused_with(
+        grr,
+        &["--n", "10", "--distance", "l3"],
+        &["unknown distance `l3`", "l1, l2, l2sq, max and all"],
+    );
+    refused_with(
+        grr,
+        &["--n", "10", "--at", "0.5/0.5"],
+        &["phi = ", "as many frequencies as the protocol has inputs"],
+    );
+    refused_with(grr, &["--n", "10", "--at", "0.5/0.5/0.5"], &["frequencies between 0 and 1 that sum to 1"]);
+    refused_with(grr, &["--n", "10", "--at", "1/0/0", "--worst"], &["cannot be used with"]);
+    refused_with(grr, &["--n", "10", "--tolerance", "nan"], &["tolerance = NaN is not above 0 and finite"]);
+}

@@ -85,6 +85,159 @@ fn splits_as_csv() {
     assert_eq!(csv.lines().count(), 1 + 3 * 6);
 }
 
+const COMPARE: [&str; 5] = ["compare", "-p", "grr:a=3,eps=2", "oue:a=3,eps=2", "rappor:a=3,eps=2"];
+
+fn compared(more: &[&str]) -> Vec<String> {
+    COMPARE.iter().chain(more).map(|word| (*word).to_owned()).collect()
+}
+
+fn comparison(more: &[&str]) -> String {
+    output(&compared(more).iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn comparisons_as_text() {
+    insta::assert_snapshot!(comparison(&[]));
+    insta::assert_snapshot!(comparison(&["--match", "s_mu=0.4"]));
+    insta::assert_snapshot!(comparison(&["--sweep", "a=2..16:15", "--sort", "s_mu", "-m", "s_mu"]));
+    insta::assert_snapshot!(comparison(&[
+        "--n",
+        "6",
+        "--tolerance",
+        "0.2",
+        "-m",
+        "s_mu,u_digit",
+        "--method",
+        "exact"
+    ]));
+}
+
+#[test]
+fn comparisons_as_json() {
+    let matched: serde_json::Value =
+        serde_json::from_str(&comparison(&["--match", "s_mu=0.4", "--format", "json"])).unwrap();
+    let keys: Vec<&String> = matched.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["prior", "n", "match", "sweep", "sort", "rounds"]);
+    assert_eq!(matched["sort"]["metric"], "f_mu");
+    let protocols = matched["rounds"][0]["protocols"].as_array().unwrap();
+    let names: Vec<&str> = protocols.iter().map(|p| p["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["rappor", "grr", "oue"]);
+    assert_eq!(protocols[0]["best"], true);
+    assert!((protocols[0]["evaluations"][1]["value"].as_f64().unwrap() - 0.4).abs() < 1e-9);
+    assert!(protocols[2]["reason"].as_str().unwrap().contains("does not reach 0.4"));
+    let swept: serde_json::Value =
+        serde_json::from_str(&comparison(&["--sweep", "epsilon=1..2:3", "--format", "json"])).unwrap();
+    assert_eq!((swept["sweep"].as_str(), swept["rounds"][2]["at"].as_f64()), (Some("epsilon"), Some(2.0)));
+}
+
+#[test]
+fn comparisons_as_csv() {
+    let csv = comparison(&["--sweep", "epsilon=1..2:3", "--format", "csv"]);
+    let head = "swept,at,place,protocol,noise,best,bits,client,aggregator,metric,n,value,error,method,reason,warning\n";
+    assert!(csv.starts_with(&format!("{head}epsilon,1.0,1,grr,1.0,true,1.584")), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 3 * 3 * 3);
+}
+
+#[test]
+fn pictures_are_drawn_in_the_format_of_their_name() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, start) in [("p.svg", &b"<svg"[..]), ("p.PNG", b"\x89PNG")] {
+        let path = directory.path().join(name);
+        let run = sottovoce(&COMPARE).args(["--picture", path.to_str().unwrap()]).output().unwrap();
+        assert!(run.status.success() && String::from_utf8(run.stderr).unwrap().starts_with("wrote: "));
+        assert!(std::fs::read(&path).unwrap().starts_with(start), "{name}");
+    }
+    let split =
+        sottovoce(&SPLIT).arg("-q").arg("--picture").arg(directory.path().join("s.svg")).output().unwrap();
+    assert!(split.status.success() && split.stderr.is_empty());
+    assert!(directory.path().join("s-2.svg").exists());
+    assert_eq!(sottovoce(&COMPARE).args(["--picture", "p.gif"]).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn figures_are_written_with_their_data_and_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("figures");
+    let said = output(&["figures", "--out", out.to_str().unwrap()]);
+    for name in [
+        "average-privacy",
+        "tradeoff-average-privacy",
+        "tradeoff-worst-case-privacy",
+        "distribution-utility",
+        "information-split",
+    ] {
+        assert!(said.contains(name), "{said}");
+        let file = |extension: &str| std::fs::read(out.join(name).with_extension(extension)).unwrap();
+        assert!(file("svg").starts_with(b"<svg") && file("png").starts_with(b"\x89PNG"));
+        assert!(file("csv").starts_with(b"series,varied,at,x,"));
+    }
+    let page = std::fs::read_to_string(out.join("index.html")).unwrap();
+    assert_eq!(page.matches("<figure>").count(), 5);
+}
+
+#[test]
+fn a_metric_is_explained_by_command_and_by_flag() {
+    insta::assert_snapshot!(output(&["explain", "s_mu"]));
+    assert_eq!(output(&["explain", "s_mu"]), output(&["--explain", "s_mu"]));
+    let unknown = sottovoce(&["--explain", "s_nu"]).output().unwrap();
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8(unknown.stderr).unwrap().contains("did you mean `s_mu`?"));
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    assert!(output(&["manual"]).contains(".TH sottovoce 1"));
+    let directory = tempfile::tempdir().unwrap();
+    output(&["manual", "--out", directory.path().to_str().unwrap()]);
+    let page = std::fs::read_to_string(directory.path().join("sottovoce-compare.1")).unwrap();
+    assert!(page.contains(".TH sottovoce-compare 1") && page.contains("Examples:"), "{page}");
+    assert!(std::fs::read_dir(directory.path()).unwrap().count() >= 12);
+}
+
+/// Text in a window of that many columns.
+fn in_columns(arguments: &[&str], columns: &str) -> String {
+    let output = sottovoce(arguments).env("COLUMNS", columns).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn text_fits_narrow_and_wide_windows() {
+    for columns in [40, 60, 100, 160] {
+        for arguments in [
+            &["metrics", "-p", "grr:a=16,eps=1"][..],
+            &SPLIT,
+            &COMPARE,
+            &["users", "-p", "grr:a=3,eps=2", "--digits", "1.5"],
+            &["explain", "f_mu"],
+        ] {
+            for line in in_columns(arguments, &columns.to_string()).lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+    insta::assert_snapshot!(in_columns(&SPLIT, "40"));
+    insta::assert_snapshot!(in_columns(&COMPARE, "44"));
+}
+
+#[test]
+fn charts_have_dots_where_there_are_colours_and_letters_elsewhere() {
+    let sweep = ["compare", "-p", "grr:a=3,eps=1", "oue:a=3,eps=1", "--sweep", "epsilon=0.1..8:9"];
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = sottovoce(&sweep);
+        for name in ["LC_ALL", "LC_CTYPE", "LANG", "NO_COLOR", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        String::from_utf8(command.envs(variables.iter().copied()).output().unwrap().stdout).unwrap()
+    };
+    let dots = |text: &str| text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c));
+    let piped = run(&[("LANG", "C.UTF-8")]);
+    assert!(!dots(&piped) && !piped.contains('\u{1b}') && piped.contains("o grr   x oue"));
+    let coloured = run(&[("LANG", "C.UTF-8"), ("CLICOLOR_FORCE", "1")]);
+    assert!(dots(&coloured) && coloured.contains("\u{1b}[34m"));
+    assert!(!dots(&run(&[("LANG", "C"), ("CLICOLOR_FORCE", "1")])));
+    assert!(!dots(&run(&[("LANG", "C.UTF-8"), ("NO_COLOR", "1")])));
+}
+
 #[test]
 fn numbers_of_users_as_text() {
     insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5"]));
@@ -204,6 +357,7 @@ fn json_is_json_for_every_command() {
         &["split", "-p", "identity:a=3", "--n", "5", "--format", "json"],
         &["users", "-p", "identity:a=3", "--digits", "2", "--format", "json"],
         &["demo", "--format", "json"],
+        &["compare", "-p", "grr:a=3,eps=1", "--format", "json"],
         &["schema", "protocol"],
         &["schema", "prior"],
     ] {
@@ -341,6 +495,10 @@ fn help_teaches_by_example() {
         &["split", "--help"],
         &["users", "--help"],
         &["describe", "--help"],
+        &["compare", "--help"],
+        &["figures", "--help"],
+        &["explain", "--help"],
+        &["manual", "--help"],
         &["demo", "--help"],
         &["schema", "-h"],
     ] {
@@ -353,4 +511,63 @@ fn there_are_completions_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(output(&["completions", shell]).contains("describe"), "{shell}");
     }
+}
+
+const REPORTS: &str =
+    r#"{"n": 109, "counts": [{"y": 0, "count": 60}, {"y": 1, "count": 40}, {"y": 2, "count": 9}]}"#;
+
+const NAMED: &str = r#"{"kind": "grr", "a": 4, "epsilon": 1, "labels": ["red", "green", "blue", "no colour at all, or two"]}"#;
+
+#[test]
+fn estimates_as_text_and_csv() {
+    let all = ["estimate", "-p", NAMED, "--tallies", REPORTS, "--estimator", "all"];
+    insta::assert_snapshot!(output(&all));
+    insta::assert_snapshot!(output(&[
+        "estimate",
+        "-p",
+        NAMED,
+        "--tallies",
+        REPORTS,
+        "-e",
+        "clip",
+        "--format",
+        "csv"
+    ]));
+    let supports = r#"{"n": 9, "supports": [5, 4, 0]}"#;
+    insta::assert_snapshot!(output(&["estimate", "-p", "oue:a=3,eps=1", "--tallies", supports]));
+}
+
+#[test]
+fn estimates_as_json() {
+    let found = json(&["estimate", "-p", NAMED, "--tallies", REPORTS, "--level", "0.95", "--covariance"]);
+    assert_eq!((&found["n"], &found["level"]), (&109.into(), &0.95.into()));
+    assert_eq!(found["p"][3]["label"], "no colour at all, or two");
+    assert_eq!(found["estimators"][2]["converged"], true);
+    let linear = &found["p"][0]["linear"];
+    let (kappa, lambda) = (1f64.exp() / (1f64.exp() + 3.0), 1.0 / (1f64.exp() + 3.0));
+    let expected = (60.0 / 109.0 - lambda) / (kappa - lambda);
+    assert!((linear["estimate"].as_f64().unwrap() - expected).abs() < 1e-12, "{linear}");
+    let error = linear["standard_error"].as_f64().unwrap();
+    let variance = found["covariance"][0][0].as_f64().unwrap();
+    assert!((error * error - variance).abs() < 1e-15);
+    let most_likely: f64 = (0..4).map(|x| found["p"][x]["ml"]["estimate"].as_f64().unwrap()).sum();
+    assert!((most_likely - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn accuracies_in_all_formats() {
+    let closed =
+        ["accuracy", "-p", "oue:a=100,eps=1", "--n", "1e4,1e6", "-d", "l2sq", "-e", "linear", "--worst"];
+    insta::assert_snapshot!(output(&closed));
+    insta::assert_snapshot!(output(&[&closed[..], &["--format", "csv"]].concat()));
+    let simulated =
+        ["accuracy", "-p", "grr:a=3,eps=1", "--n", "1000", "--at", "0.5/0.3/0.2", "--tolerance", "0.05"];
+    let found = json(&simulated);
+    let first = &found["evaluations"][0];
+    assert_eq!((&first["estimator"], &first["distance"]), (&"linear".into(), &"l1".into()));
+    assert_eq!(first["method"], "monte_carlo");
+    let (value, error) = (first["value"].as_f64().unwrap(), first["error"].as_f64().unwrap());
+    // 0.0976 with a standard error of 0.0008, from another seed.
+    assert!((value - 0.0976).abs() < 4.5 * error.hypot(0.0008) && error <= 0.05 * value, "{value} {error}");
+    assert_eq!(found, json(&[&simulated[..], &["--threads", "1"]].concat()));
 }

@@ -36,6 +36,14 @@ pub enum Error {
         /// What was given.
         count: String,
     },
+    /// A number of supporting reports that is no whole number.
+    #[error("supports[{entry}] = {count} is not a whole number of reports, 0 or more")]
+    Support {
+        /// The input, from 0.
+        entry: usize,
+        /// What was given.
+        count: String,
+    },
     /// A number of reports that is no whole number.
     #[error("n = {n} is not a whole number of reports, 0 or more")]
     Total {
@@ -166,14 +174,6 @@ pub enum Error {
         "these tallies are supports, which do not have the patterns that are needed; tally the reports with --form patterns"
     )]
     NoSupports,
-    /// A support that is no whole number of reports.
-    #[error("supports[{entry}]: {count} is not a whole number of reports, 0 or more")]
-    SupportCount {
-        /// The input.
-        entry: usize,
-        /// What was given.
-        count: String,
-    },
     /// A format that no file of reports has.
     #[error(
         "{file}: its name ends in none of .csv, .jsonl and .parquet, so the format of the reports is not known"
@@ -209,6 +209,14 @@ impl Error {
     /// Whether the fault is with a file that cannot be written, rather than with the input.
     pub fn is_unwritable(&self) -> bool {
         matches!(self, Error::Unwritable { .. } | Error::NoRandomness { .. })
+    }
+
+    /// Text that the parser refused.
+    pub(crate) fn syntax(error: serde_json::Error) -> Self {
+        let message = error.to_string();
+        // The parser's own message ends with the place, which we give ourselves.
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        Error::Syntax { message, line: error.line(), column: error.column() }
     }
 }
 

@@ -9,8 +9,8 @@
 use std::io::{self, Write};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use sottovoce::estimate::{Reports, Supports};
 use sottovoce::{Output, Protocol, Tallies};
 
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct TalliesFile {
     #[serde(default)]
     counts: Option<Vec<Entry>>,
     #[serde(default)]
-    supports: Option<Vec<Box<RawValue>>>,
+    supports: Option<IgnoredAny>,
     #[serde(default)]
     protocol: Option<Box<RawValue>>,
     #[serde(default)]
@@ -56,12 +56,7 @@ impl TalliesFile {
     /// # Errors
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
-        let file: TalliesFile = serde_json::from_str(text).map_err(|error| {
-            let message = error.to_string();
-            // The parser's own message ends with the place, which we give ourselves.
-            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-            Error::Syntax { message, line: error.line(), column: error.column() }
-        })?;
+        let file: TalliesFile = serde_json::from_str(text).map_err(Error::syntax)?;
         if file.counts.is_none() && file.supports.is_none() {
             let message = "missing field `counts`".to_owned();
             return Err(Error::Syntax { message, line: text.lines().count().max(1), column: 1 });
@@ -77,44 +72,6 @@ impl TalliesFile {
     /// The fingerprint of the protocol, if the file says it.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
-    }
-
-    /// The tallies, or the supports where only those were kept, if they fit the protocol.
-    ///
-    /// # Errors
-    /// As for [`read_tallies`]; or supports are not one for each input, or cannot be those of `n` reports.
-    pub fn reports(&self, protocol: &Protocol) -> Result<Reports> {
-        let (Some(supports), None) = (&self.supports, &self.counts) else {
-            return self.check(protocol).map(Reports::Tallies);
-        };
-        let n = self.total()?.ok_or_else(|| Error::Total { n: "nothing".into() })?;
-        let count = |(entry, text): (usize, &Box<RawValue>)| {
-            whole(text.get()).ok_or_else(|| Error::SupportCount { entry, count: shown(text.get()) })
-        };
-        let counts = supports.iter().enumerate().map(count).collect::<Result<Vec<u64>>>()?;
-        Ok(Reports::Supports(Supports::new(protocol, n, counts)?))
-    }
-
-    /// Adds the counts or supports to a tally of the protocol.
-    ///
-    /// # Errors
-    /// As for [`read_tallies`]; or the file has supports where patterns are wanted.
-    pub fn add_to(&self, tally: &mut Tally, protocol: &Protocol) -> Result<()> {
-        let tallies = match self.reports(protocol)? {
-            Reports::Tallies(tallies) => tallies,
-            Reports::Supports(supports) => return tally.add_supports(&supports),
-        };
-        let layout = tally.layout().clone();
-        for (output, count) in tallies.counts() {
-            let mut bytes = vec![0; layout.length()];
-            let missing = || sottovoce::Error::NoSuchOutput {
-                output: shown(&output.to_string()),
-                reason: "an output of a report, with a seed for local hash",
-            };
-            layout.write(output, &mut bytes).ok_or_else(missing)?;
-            tally.add_count(&bytes, *count)?;
-        }
-        Ok(())
     }
 
     /// The tallies, if they fit the protocol.
@@ -176,14 +133,14 @@ impl Entry {
 }
 
 /// The whole number that a JSON number is; `3.0` and `1e3` are whole too.
-fn whole(text: &str) -> Option<u64> {
+pub(crate) fn whole(text: &str) -> Option<u64> {
     let exact = || text.parse::<u64>().ok();
     let float = || text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && (0.0..=9e15).contains(v));
     exact().or_else(|| float().map(|value| value as u64))
 }
 
 /// A user's text as a message may quote it: short, and without control characters.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 
 use hashbrown::HashTable;
 use sottovoce::Protocol;
+use sottovoce::estimate::Reports;
 use sottovoce::protocol::bucket;
 
 use crate::error::{Error, Result};
@@ -438,7 +439,7 @@ impl Tally {
     }
 
     /// Adds a count of one output, given as the bytes of a report.
-    pub(crate) fn add_count(&mut self, report: &[u8], count: u64) -> Result<()> {
+    fn add_count(&mut self, report: &[u8], count: u64) -> Result<()> {
         self.n = self.n.checked_add(count).ok_or(sottovoce::Error::TooManyReports)?;
         match &mut self.counts {
             Counts::Numbers(counts) => counts[number(report) as usize] += count,
@@ -451,8 +452,28 @@ impl Tally {
         Ok(())
     }
 
-    /// Adds supports that were counted before.
-    pub(crate) fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
+    /// Adds what was counted before.
+    ///
+    /// # Errors
+    /// There are supports where patterns are wanted, or an output that no report has.
+    pub fn add_reports(&mut self, reports: &Reports) -> Result<()> {
+        let tallies = match reports {
+            Reports::Tallies(tallies) => tallies,
+            Reports::Supports(supports) => return self.add_supports(supports),
+        };
+        for (output, count) in tallies.counts() {
+            let mut bytes = vec![0; self.plan.layout.length()];
+            let missing = || sottovoce::Error::NoSuchOutput {
+                output: output.to_string(),
+                reason: "a report of local hash names its function by a seed",
+            };
+            self.plan.layout.write(output, &mut bytes).ok_or_else(missing)?;
+            self.add_count(&bytes, *count)?;
+        }
+        Ok(())
+    }
+
+    fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
         let supports = Supports::new(&self.plan.layout, self.plan.inputs);
         let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoSupports)?;
         supports.counts = counted.counts().to_vec();

@@ -154,6 +154,31 @@ pub enum Error {
         /// The output in its JSON form.
         output: String,
     },
+    /// Reports that the prior excludes.
+    #[error("these reports are impossible under every distribution that the prior allows")]
+    ImpossibleReports,
+    /// A prior that has no posterior here.
+    #[error(
+        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is none of them"
+    )]
+    PosteriorPrior,
+    /// No exact method is affordable.
+    #[error("no exact method is affordable for this posterior; Markov chains are")]
+    NoExactPosterior,
+    /// Chains that have not forgotten where they started.
+    #[error(
+        "the chains have not converged: R-hat is {r_hat:.3} (allowed {allowed}), the smallest effective sample size {sample_size:.0} (wanted {wanted})"
+    )]
+    Unconverged {
+        /// The largest split R-hat.
+        r_hat: f64,
+        /// Most that is allowed.
+        allowed: f64,
+        /// The smallest effective sample size.
+        sample_size: f64,
+        /// How much is wanted.
+        wanted: f64,
+    },
     /// More reports than can be counted.
     #[error("the counts add up to more than {max} reports", max = u64::MAX)]
     TooManyReports,
@@ -289,9 +314,13 @@ impl Error {
         match self {
             Error::TooLarge { .. }
             | Error::TooMuch { .. }
+            | Error::PosteriorPrior
+            | Error::NoExactPosterior
             | Error::DesignSize { .. }
             | Error::DesignPrior => ErrorKind::Unsupported,
-            Error::SingularValues { .. } | Error::DesignNotConverged => ErrorKind::NotConverged,
+            Error::SingularValues { .. } | Error::DesignNotConverged | Error::Unconverged { .. } => {
+                ErrorKind::NotConverged
+            }
             _ => ErrorKind::InvalidInput,
         }
     }

@@ -1,5 +1,6 @@
 //! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
 
+pub mod accuracy;
 pub mod design;
 pub mod dirichlet_mean;
 pub mod error;
@@ -12,6 +13,7 @@ pub mod leakage;
 pub mod metric;
 pub mod optimal_parameter;
 pub mod output;
+pub mod posterior;
 pub mod prior;
 pub mod protocol;
 pub mod special;

@@ -155,6 +155,13 @@ pub(crate) fn leave_one_out(pairs: &[(f64, usize)]) -> Vec<f64> {
     others
 }
 
+/// A draw of the Dirichlet distribution with the given parameters, which may be larger than those of a prior.
+pub(crate) fn sample_dirichlet(alpha: impl Iterator<Item = f64>, rng: &mut dyn Rng) -> Vec<f64> {
+    let ln_gammas: Vec<f64> = alpha.map(|alpha_x| sample_ln_gamma(alpha_x, rng)).collect();
+    let ln_sum = ln_sum_exp(&ln_gammas);
+    ln_gammas.iter().map(|ln_gamma| (ln_gamma - ln_sum).exp()).collect()
+}
+
 /// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, which underflows for small `alpha` only
 /// after the logarithm is taken.
 pub(crate) fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
@@ -164,8 +171,11 @@ pub(crate) fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
 }
 
 /// `ln Σ e^{v_i}`.
-fn ln_sum_exp(values: &[f64]) -> f64 {
+pub(crate) fn ln_sum_exp(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return largest;
+    }
     largest + values.iter().map(|v| (v - largest).exp()).sum::<f64>().ln()
 }
 

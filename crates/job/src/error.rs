@@ -89,6 +89,24 @@ pub enum Error {
         /// What may have been meant.
         suggestion: Option<&'static str>,
     },
+    /// A name that is none of a list.
+    #[error("unknown {what} `{name}`; there are {allowed}")]
+    UnknownName {
+        /// What is named.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        allowed: String,
+    },
+    /// Tallies that cannot be used.
+    #[error("{source_name}: {problem}")]
+    Tallies {
+        /// Where they come from.
+        source_name: Source,
+        /// What is wrong with them.
+        problem: sottovoce_collect::Error,
+    },
     /// A setting of a job out of range.
     #[error("{name} = {value} is not {allowed}")]
     Setting {
@@ -102,14 +120,6 @@ pub enum Error {
     /// Something wrong with a file of a collection, or with what it should become.
     #[error(transparent)]
     Collection(#[from] sottovoce_collect::Error),
-    /// The same, where the file must be named.
-    #[error("{source_name}: {error}")]
-    InFile {
-        /// The file.
-        source_name: Source,
-        /// What is wrong.
-        error: Box<sottovoce_collect::Error>,
-    },
     /// A refusal of the numerical library that concerns no single field.
     #[error(transparent)]
     Numbers(#[from] sottovoce::Error),
@@ -231,6 +241,10 @@ impl Error {
             Error::Collection(sottovoce_collect::Error::NoColumn { column, .. }) if column == "value" => {
                 Some("name the column of the values with --column".into())
             }
+            Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
+                "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
+                    .into(),
+            ),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 //! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
 //!
 //! ```text
-//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv
+//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv | html
 //! ```
 //!
 //! ```
@@ -17,12 +17,21 @@
 //!
 //! Nothing here prints, colours or parses arguments.
 
+pub mod accuracy;
+pub mod budget;
+pub mod choose;
 pub mod collection;
+pub mod compare;
 pub mod demo;
 pub mod describe;
+pub mod design;
 pub mod error;
+pub mod estimate;
+pub mod explain;
+pub mod figures;
 pub mod merge;
 pub mod metrics;
+pub mod posterior;
 pub mod randomise;
 pub mod render;
 pub mod source;
@@ -33,16 +42,23 @@ mod suggestion;
 pub mod tally;
 pub mod users;
 
+pub use accuracy::{AccuracyReport, AccuracySpec};
+pub use budget::{BudgetReport, BudgetSpec};
+pub use choose::{ChooseReport, ChooseSpec};
 pub use collection::Summary;
+pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
+pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use estimate::{EstimateReport, EstimateSpec};
 pub use sottovoce::Metric;
 
 pub use merge::MergeSpec;
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use randomise::RandomiseSpec;
 pub use render::Format;
-pub use sottovoce::information::Choice;
+pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Step, Watcher};
 pub use sottovoce_collect::{Form, Replacement, replacement};
 pub use source::{Source, Written};

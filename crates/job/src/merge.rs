@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use sottovoce_collect::files::inputs::{Input, inputs};
-use sottovoce_collect::{Error as CollectError, Form, TalliesFile, Tally};
+use sottovoce_collect::{Error as CollectError, Form, TalliesFile, Tally, read_reports};
 
 use crate::collection::{Identified, Summary};
 use crate::error::{Error, Result};
@@ -35,14 +35,18 @@ impl MergeSpec {
         let mut protocol = self.protocol.as_ref().map(Identified::written).transpose()?;
         let mut tally = None;
         for input in &inputs {
-            let file = TalliesFile::read(&text(input)?).map_err(|error| in_file(input, error))?;
+            let text = text(input)?;
+            let file = TalliesFile::read(&text).map_err(|problem| in_file(input, problem))?;
             let protocol = match &protocol {
                 Some(known) => known,
                 None => protocol.insert(identified(input, &file)?),
             };
             check_fingerprint(input, &file, protocol)?;
             let tally = tally.get_or_insert_with(|| Tally::new(&protocol.named.protocol, self.form));
-            file.add_to(tally, &protocol.named.protocol).map_err(|error| in_file(input, error))?;
+            let reports = read_reports(&text, &protocol.named.protocol);
+            reports
+                .and_then(|reports| tally.add_reports(&reports))
+                .map_err(|problem| in_file(input, problem))?;
         }
         let (Some(tally), Some(protocol)) = (tally, protocol) else {
             return Err(CollectError::NoFiles { argument: "tallies".into() }.into());
@@ -81,10 +85,10 @@ fn check_fingerprint(input: &Input, file: &TalliesFile, protocol: &Identified) -
 }
 
 /// The error of a tallies file, with its name.
-fn in_file(input: &Input, error: CollectError) -> Error {
+fn in_file(input: &Input, problem: CollectError) -> Error {
     let source_name = match input {
         Input::StandardInput => Source::StandardInput,
         Input::File(path) => Source::File(path.clone()),
     };
-    Error::InFile { source_name, error: Box::new(error) }
+    Error::Tallies { source_name, problem }
 }

@@ -13,6 +13,9 @@ use crate::spec::shown;
 /// Most bytes of a JSON specification: a dense matrix of three million probabilities of full length.
 pub const MAX_JSON_BYTES: u64 = 64 << 20;
 
+/// Most bytes of a file of tallies: about a million patterns of unary encoding with 150 bits set.
+pub const MAX_TALLIES_BYTES: u64 = 1 << 30;
+
 /// Most bytes of a TOML specification. People write TOML by hand, and its parser needs many times the text in memory.
 pub const MAX_TOML_BYTES: u64 = 4 << 20;
 
@@ -105,7 +108,29 @@ pub(crate) fn locate(
         return Ok((Source::Shorthand(argument.to_owned()), Syntax::Shorthand, argument.to_owned()));
     }
     let path = Path::new(argument);
-    read(Source::File(path.to_owned()), Some(path), open(path)?, example)
+    read(Source::File(path.to_owned()), Some(path), open(path, MAX_JSON_BYTES)?, example)
+}
+
+/// The text of a JSON file of tallies, of standard input (`-`), or that stands inline.
+pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
+    const EXAMPLE: &str = r#"{"n": 5, "counts": [{"y": 0, "count": 5}]}"#;
+    let argument = argument.trim();
+    if argument.is_empty() {
+        return Err(Error::Empty { source_name: Source::InlineJson, example: EXAMPLE });
+    }
+    if argument.starts_with('{') {
+        return Ok((Source::InlineJson, argument.to_owned()));
+    }
+    let (source, bytes) = if argument == "-" {
+        let source = Source::StandardInput;
+        (source.clone(), bytes(&source, io::stdin().lock(), MAX_TALLIES_BYTES)?)
+    } else {
+        let path = Path::new(argument);
+        let source = Source::File(path.to_owned());
+        (source.clone(), bytes(&source, open(path, MAX_TALLIES_BYTES)?, MAX_TALLIES_BYTES)?)
+    };
+    let text = text(&source, bytes, EXAMPLE)?;
+    Ok((source, text))
 }
 
 /// Whether an argument is a shorthand: it starts with a kind, or looks like one and there is no such file.
@@ -118,15 +143,15 @@ fn is_shorthand(argument: &str, kinds: &[&'static str]) -> bool {
     is_word && !Path::new(argument).exists()
 }
 
-fn open(path: &Path) -> Result<std::fs::File> {
+fn open(path: &Path, limit: u64) -> Result<std::fs::File> {
     let source_name = Source::File(path.to_owned());
     let unreadable = |error| Error::Unreadable { source_name: source_name.clone(), error };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
         return Err(Error::Directory { source_name });
     }
-    if metadata.len() > MAX_JSON_BYTES {
-        return Err(Error::TooBig { source_name, limit: MAX_JSON_BYTES, format: "JSON" });
+    if metadata.len() > limit {
+        return Err(Error::TooBig { source_name, limit, format: "JSON" });
     }
     std::fs::File::open(path).map_err(unreadable)
 }
@@ -137,13 +162,30 @@ fn read(
     reader: impl Read,
     example: &'static str,
 ) -> Result<(Source, Syntax, String)> {
+    let bytes = bytes(&source_name, reader, MAX_JSON_BYTES)?;
+    let text = text(&source_name, bytes, example)?;
+    let syntax = Syntax::of(path, &text);
+    if syntax == Syntax::Toml && text.len() as u64 > MAX_TOML_BYTES {
+        return Err(Error::TooBig { source_name, limit: MAX_TOML_BYTES, format: "TOML" });
+    }
+    Ok((source_name, syntax, text))
+}
+
+/// All that the reader gives, unless it is more than `limit` bytes.
+fn bytes(source: &Source, reader: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if let Err(error) = reader.take(MAX_JSON_BYTES + 1).read_to_end(&mut bytes) {
-        return Err(Error::Unreadable { source_name, error });
+    if let Err(error) = reader.take(limit + 1).read_to_end(&mut bytes) {
+        return Err(Error::Unreadable { source_name: source.clone(), error });
     }
-    if bytes.len() as u64 > MAX_JSON_BYTES {
-        return Err(Error::TooBig { source_name, limit: MAX_JSON_BYTES, format: "JSON" });
+    if bytes.len() as u64 > limit {
+        return Err(Error::TooBig { source_name: source.clone(), limit, format: "JSON" });
     }
+    Ok(bytes)
+}
+
+/// The bytes as text, unless they are none or nothing.
+fn text(source: &Source, bytes: Vec<u8>, example: &'static str) -> Result<String> {
+    let source_name = source.clone();
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -152,14 +194,7 @@ fn read(
     };
     // Some editors begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    if text.trim().is_empty() {
-        return Err(Error::Empty { source_name, example });
-    }
-    let syntax = Syntax::of(path, &text);
-    if syntax == Syntax::Toml && text.len() as u64 > MAX_TOML_BYTES {
-        return Err(Error::TooBig { source_name, limit: MAX_TOML_BYTES, format: "TOML" });
-    }
-    Ok((source_name, syntax, text))
+    if text.trim().is_empty() { Err(Error::Empty { source_name, example }) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use sottovoce_job::render::Render;
 use sottovoce_job::{Result as JobResult, SplitSpec, read_prior, read_protocol};
 
 use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments, number_of_users,
+    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, SubjectArguments,
+    number_of_users,
 };
 use crate::failure::Result;
 use crate::watch::Watch;
@@ -17,6 +18,9 @@ Examples:
 
   sottovoce split -p grr:a=16,eps=1 --n 10000 --tolerance 0.05
       Too many cases to visit them all: Monte Carlo with a standard error.
+
+  sottovoce split -p grr:a=3,eps=2 --n 100 --format html -o split.html --picture split.svg
+      The same as a page for a browser, and its charts as pictures.
 
   sottovoce split -p protocol.toml -r symmetric:alpha=1 --n 1000 --format json
       For a program to read.";
@@ -36,6 +40,8 @@ pub(crate) struct SplitArguments {
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &SplitArguments) -> Result {
@@ -43,6 +49,7 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result {
     let job = spec(arguments)?.check()?;
     let watch = Watch::new(&arguments.accuracy, &arguments.output);
     let split = job.run_watched(&|step| watch.hear(step));
+    arguments.picture.write(&split.text(), arguments.output.quiet)?;
     watch.write(&arguments.output, &split.render(arguments.output.format.into()))
 }
 

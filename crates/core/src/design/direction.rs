@@ -75,6 +75,25 @@ impl Direction {
         self.values.iter().zip(&other.values).map(|(l, r)| (l.sqrt() - r.sqrt()).powi(2)).sum()
     }
 
+    /// The direction whose values of one class that are nearer than `near` (as [`distance`](Direction::distance) counts) to the next
+    /// larger are replaced by their mean: fewer different values make a smaller orbit.
+    pub fn tied(&self, classes: &Classes, near: f64) -> Self {
+        let mut tied = self.clone();
+        for class in 0..classes.sizes.len() {
+            let mut places: Vec<usize> = (0..self.values.len()).filter(|&x| classes.of[x] == class).collect();
+            places.sort_by(|&x, &z| self.values[x].total_cmp(&self.values[z]));
+            let joined =
+                |x: &usize, z: &usize| (self.values[*x].sqrt() - self.values[*z].sqrt()).powi(2) < near;
+            for group in places.chunk_by(joined) {
+                let mean =
+                    |values: &[f64]| group.iter().map(|&x| values[x]).sum::<f64>() / group.len() as f64;
+                let (value, deviation) = (mean(&self.values), mean(&self.deviations));
+                group.iter().for_each(|&x| (tied.values[x], tied.deviations[x]) = (value, deviation));
+            }
+        }
+        tied
+    }
+
     /// What is added to the deviations.
     pub fn base(&self) -> f64 {
         self.values[0] - self.deviations[0]
@@ -205,6 +224,16 @@ mod tests {
         let pair = Direction::two_valued(&[true, false, true, false], 0.0, 1.0);
         assert_eq!(classes.orbit(&pair).len(), 3);
         assert_eq!(classes.sums(&pair), [1.0, 0.0]);
+    }
+
+    #[test]
+    fn near_values_are_tied_within_their_class() {
+        let direction =
+            Direction { values: vec![1.0, 1.001, 1.0005, 0.5], deviations: vec![0.5, 0.501, 0.5005, 0.0] };
+        let tied = direction.tied(&Classes::new(&[0, 0, 1, 0]), 1e-4);
+        assert_eq!(tied.values[0], tied.values[1]);
+        assert!((tied.values[0] - 1.0005).abs() < 1e-12 && tied.values[2..] == [1.0005, 0.5]);
+        assert_eq!(direction.tied(&Classes::new(&[0, 0, 1, 0]), 1e-12), direction);
     }
 
     #[test]

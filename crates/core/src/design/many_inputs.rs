@@ -71,7 +71,9 @@ impl<'a> ManyInputs<'a> {
             let gains = self.gains(&sizes, &tried, &points)?;
             let (best, most) = largest(&gains, |gain| gain.value);
             if most <= self.tolerance() || round == ROUNDS {
-                let beyond = largest(&gains, |gain| gain.value + gain.error).1.max(0.0);
+                // The own sizes gain exactly what they cost, but for the error of the eigenvalues.
+                let rounding = TOLERANCE * self.inputs() as f64;
+                let beyond = largest(&gains, |gain| gain.value + gain.error).1.max(0.0) + rounding;
                 return self.design(&sizes, beyond, tried.len(), points.len());
             }
             sizes = self.mixed(sizes, best, &points)?;

@@ -21,6 +21,7 @@
 //! single report.
 
 mod certificate;
+mod difference_set;
 mod direction;
 mod many_inputs;
 mod one_user;
@@ -32,6 +33,7 @@ mod rule;
 mod triangle;
 
 pub use certificate::Certificate;
+pub use difference_set::{block_selection, difference_set};
 pub use direction::{Classes, Direction};
 pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;

@@ -268,7 +268,8 @@ impl Solver<'_> {
     fn finished(&self, found: Candidate) -> Result<Candidate> {
         let most = MERGING_COSTS * self.problem.tolerance().max(found.search.bound);
         for near in MERGED_WITHIN {
-            let columns = self.merged(&found, near);
+            // At high privacy all directions are near each other.
+            let columns = self.merged(&found, near * self.problem.cone.span.powi(2));
             let start = vec![1.0 / columns.len() as f64; columns.len()];
             // What is left may not meet the constraints.
             let Ok(weights) = self.weights(&columns, &start) else { continue };
@@ -295,7 +296,9 @@ impl Solver<'_> {
                 None => groups.push(vec![(theta, &column.members[0])]),
             }
         }
-        groups.iter().map(|group| self.column(&Direction::combination(group))).collect()
+        let tied =
+            |group: &Vec<(f64, &Direction)>| Direction::combination(group).tied(&self.problem.classes, near);
+        groups.iter().map(|group| self.column(&tied(group))).collect()
     }
 
     fn design(&self, found: &Candidate) -> Design {
@@ -338,7 +341,8 @@ impl Solver<'_> {
             let members: Vec<bool> = column.members[0].values.iter().map(|v| high(&v)).collect();
             let size = members.iter().filter(|member| **member).count();
             let extreme = self.problem.cone.two_valued(&members);
-            (size > 0 && extreme.distance(&column.members[0]) < 1e-20).then_some(size)
+            (size > 0 && extreme.distance(&column.members[0]) < 1e-16 * self.problem.cone.span.powi(2))
+                .then_some(size)
         };
         let sizes: Vec<usize> = found.columns.iter().map(size).collect::<Option<_>>()?;
         super::subset_mixture(inputs, epsilon, &sizes, &found.weights.theta).ok()

@@ -57,3 +57,40 @@ fn extrapolated(p: &[f64], first: &[f64], second: &[f64]) -> Option<Vec<f64>> {
     let sum: f64 = inside.iter().sum();
     Some(inside.into_iter().map(|v| v / sum).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::newton::newton;
+    use super::super::patterns::Patterns;
+    use super::*;
+    use crate::output::Output;
+    use crate::protocol::Protocol;
+    use crate::tallies::Tallies;
+
+    /// Two methods that share nothing but the slope end at the same likelihood, within the gaps they state.
+    #[test]
+    fn newton_and_expectation_maximisation_agree() {
+        for (a, epsilon) in [(9, 0.5), (20, 1.0), (12, 3.0)] {
+            let subset = Protocol::subset(a, a / 3, epsilon).unwrap();
+            let start = |y: usize| (0..a / 3).map(move |i| (y * y + i * (1 + y % 2)) % a);
+            let mut counts = std::collections::BTreeMap::new();
+            for y in 0..40 {
+                let mut members: Vec<usize> = start(y).collect();
+                members.sort_unstable();
+                members.dedup();
+                if members.len() == a / 3 {
+                    *counts.entry(Output::Subset(members)).or_insert(0) += 10 + y as u64;
+                }
+            }
+            let tallies = Tallies::new(&subset, counts).unwrap();
+            let patterns = Patterns::of(&subset, &tallies).unwrap();
+            let uniform = vec![1.0 / a as f64; a];
+            let slow = accelerated(&patterns, uniform.clone(), 1e-7);
+            let fast = newton(&patterns, uniform, 1e-7);
+            assert!(slow.certificate.holds() && fast.certificate.holds(), "{slow:?} {fast:?}");
+            let [l, r] = [&slow, &fast].map(|s| patterns.slope(&s.values).value);
+            assert!((l - r).abs() < 2e-7, "{l} {r}");
+            assert!(fast.certificate.passes < slow.certificate.passes, "{slow:?} {fast:?}");
+        }
+    }
+}

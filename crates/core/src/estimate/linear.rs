@@ -80,7 +80,7 @@ impl LeftInverse {
                 let supports = Supports::of_tallies(protocol, tallies);
                 Ok(from_supports(*rates, &supports.ok_or(Error::NoSupports { kind: protocol.kind() })?))
             }
-            (Form::LeastSquares(_), Reports::Tallies(tallies)) => self.from_tallies(protocol, tallies),
+            (Form::LeastSquares(_), Reports::Tallies(tallies)) => self.mean_vote(protocol, tallies),
             (Form::LeastSquares(_), Reports::Supports(_)) => Err(Error::NoSupports { kind: protocol.kind() }),
         }
     }
@@ -92,7 +92,7 @@ impl LeftInverse {
         (0..self.a).map(|x| 1.0 / self.a as f64 + tangent[(x, 0)]).collect()
     }
 
-    fn from_tallies(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
+    fn mean_vote(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
         let rows = Rows::of(protocol, tallies)?;
         let n = tallies.n() as f64;
         let votes: Vec<(f64, Vec<f64>)> =
@@ -194,17 +194,27 @@ impl LinearEstimate {
     /// The number of reports that support an input is binomial, so its score interval (Wilson 1927) is used, which does not shrink
     /// to nothing where no report supports an input. Other votes are averaged over many reports and taken as normal.
     pub fn intervals(&self, level: f64) -> (Vec<Interval>, IntervalMethod) {
+        let method = match self.spread {
+            Spread::Supports(_) => IntervalMethod::Score,
+            Spread::Votes(_) => IntervalMethod::Normal,
+        };
+        (self.intervals_around(&self.values, level), method)
+    }
+
+    /// The intervals as they would be around estimates moved into `[0, 1]`. They hold a frequency whenever [`LinearEstimate::intervals`] do, and are
+    /// not empty where an estimate is far outside (Mandelkern and Schultz 2000).
+    pub fn intervals_inside(&self, level: f64) -> Vec<Interval> {
+        let inside: Vec<f64> = self.values.iter().map(|p_x| p_x.clamp(0.0, 1.0)).collect();
+        self.intervals_around(&inside, level)
+    }
+
+    fn intervals_around(&self, values: &[f64], level: f64) -> Vec<Interval> {
         let z = normal_quantile(0.5 + 0.5 * level);
-        match &self.spread {
-            Spread::Supports(rates) => (
-                self.values.iter().map(|p_x| score(*rates, *p_x, self.n, z)).collect(),
-                IntervalMethod::Score,
-            ),
-            Spread::Votes(_) => {
-                let normal = |(p_x, variance): (&f64, &f64)| Interval::around(*p_x, z * variance.sqrt());
-                (self.values.iter().zip(&self.variances).map(normal).collect(), IntervalMethod::Normal)
-            }
-        }
+        let interval = |(p_x, variance): (&f64, &f64)| match &self.spread {
+            Spread::Supports(rates) => score(*rates, *p_x, self.n, z),
+            Spread::Votes(_) => Interval::around(*p_x, z * variance.sqrt()),
+        };
+        values.iter().zip(&self.variances).map(interval).collect()
     }
 }
 

@@ -96,9 +96,7 @@ impl Estimator {
             Estimator::Norm => "one number added to all, so that they sum to 1; may be negative",
             Estimator::ClipAndNormalise => "clipped, then divided by the sum",
             Estimator::NormSub => "the distribution nearest to the linear estimate",
-            Estimator::BaseCut => {
-                "what is not significantly above 0 becomes 0; the rest is the linear estimate"
-            }
+            Estimator::BaseCut => "what is not significantly above 0 becomes 0",
             Estimator::MaximumLikelihood => "the distribution that makes the reports most likely",
         }
     }
@@ -123,8 +121,12 @@ impl Interval {
         Interval { low: centre - half, high: centre + half }
     }
 
-    /// What is left of the interval between 0 and 1, where every frequency is, made to hold the estimate. It covers whenever the whole
-    /// interval does.
+    /// The smallest interval that holds both.
+    fn hull(self, other: Self) -> Self {
+        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// What is left of the interval between 0 and 1, where every frequency is, widened to hold the estimate.
     fn holding(self, estimate: f64) -> Self {
         let (low, high) = (self.low.clamp(0.0, 1.0), self.high.clamp(0.0, 1.0));
         Interval { low: low.min(estimate), high: high.max(estimate) }
@@ -138,9 +140,10 @@ pub enum IntervalMethod {
     Score,
     /// The estimate and so many standard errors, by the normal law.
     Normal,
-    /// The linear estimate's interval, cut to `[0, 1]` and widened to hold the estimate.
+    /// The interval around the linear estimate moved into `[0, 1]`, cut to `[0, 1]` and widened to hold the estimate.
     Carried,
-    /// The normal law with the information of the likelihood, around one Newton step from the estimate; cut and widened likewise.
+    /// The normal law with the information of the likelihood, around one Newton step from the estimate; moved, cut and widened
+    /// likewise, and where it reaches 0 or 1 not narrower than [`IntervalMethod::Carried`].
     Information,
 }
 
@@ -161,10 +164,10 @@ impl IntervalMethod {
             IntervalMethod::Score => "score intervals of the binomial number of reports that support a value",
             IntervalMethod::Normal => "normal approximation with the standard errors",
             IntervalMethod::Carried => {
-                "the linear estimate's intervals, cut to 0..1 and widened to hold the estimate"
+                "those of the linear estimate moved into 0..1, cut there and widened to hold this one"
             }
             IntervalMethod::Information => {
-                "normal approximation with the information of the likelihood, around a Newton step that ignores the boundary; cut to 0..1"
+                "normal approximation with the information of the likelihood, around a Newton step that ignores the boundary; where it reaches 0 or 1, cut there and not narrower than those of the linear estimate"
             }
         }
     }
@@ -253,7 +256,7 @@ impl<'a> Estimation<'a> {
 
     /// Values with the intervals of the linear estimate.
     fn carried(&self, estimator: Estimator, values: Vec<f64>) -> Estimate {
-        let (intervals, _) = self.linear.intervals(self.level);
+        let intervals = self.linear.intervals_inside(self.level);
         Estimate {
             estimator,
             intervals: intervals.iter().zip(&values).map(|(i, p_x)| i.holding(*p_x)).collect(),
@@ -277,8 +280,12 @@ impl<'a> Estimation<'a> {
         };
         let z = normal_quantile(0.5 + 0.5 * self.level);
         let errors: Vec<f64> = curvature.variances.iter().map(|v| v.sqrt()).collect();
-        let interval =
-            |(x, centre): (usize, &f64)| Interval::around(*centre, z * errors[x]).holding(carried.values[x]);
+        let interval = |(x, centre): (usize, &f64)| {
+            let own = Interval::around(centre.clamp(0.0, 1.0), z * errors[x]);
+            // At the boundary the information may promise too much: a value that nobody reported at high epsilon.
+            let wide = if own.low > 0.0 && own.high < 1.0 { own } else { own.hull(carried.intervals[x]) };
+            wide.holding(carried.values[x])
+        };
         Ok(Estimate {
             intervals: curvature.one_step.iter().enumerate().map(interval).collect(),
             standard_errors: Some(errors),

@@ -206,13 +206,13 @@ impl<'a> Walk<'a> {
 }
 
 /// `C(n, k)` of a table that fits into memory.
-fn choose(n: usize, k: usize) -> usize {
+pub(crate) fn choose(n: usize, k: usize) -> usize {
     (0..k).fold(1u128, |c, i| c * (n - i) as u128 / (i as u128 + 1)) as usize
 }
 
 /// The table of successors of the first `size` tallies with `b` outputs, in colexicographic order of the partial sums
 /// `c_j = s_0 + … + s_j + j`, `j < b − 1`: one more report `y` adds `Σ_{j≥y} C(c_j, j)` to the number.
-fn successors(size: usize, b: usize) -> Vec<u32> {
+pub(crate) fn successors(size: usize, b: usize) -> Vec<u32> {
     let mut table = Vec::with_capacity(size * (b - 1));
     let mut c: Vec<usize> = (0..b - 1).collect();
     for number in 0..size {
@@ -229,7 +229,7 @@ fn successors(size: usize, b: usize) -> Vec<u32> {
 }
 
 /// The next subset in colexicographic order.
-fn advance(c: &mut [usize]) {
+pub(crate) fn advance(c: &mut [usize]) {
     let movable = |j: usize| j + 1 == c.len() || c[j] + 1 < c[j + 1];
     if let Some(j) = (0..c.len()).find(|j| movable(*j)) {
         c[j] += 1;

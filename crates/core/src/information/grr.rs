@@ -33,7 +33,7 @@ use crate::prior::Dirichlet;
 
 /// Coefficients below this part of the largest are dropped by the exact sum. A tally with probability `1e-14` has its honest reports
 /// within 8 standard deviations, where the weights are above `e^−32`; so its relative error is below `1e-18` for each coefficient.
-const EXACT_CUTOFF: f64 = 1e-32;
+pub(crate) const EXACT_CUTOFF: f64 = 1e-32;
 
 /// The same for Monte Carlo, where `1e-8` is far below the statistical error.
 pub(crate) const SAMPLING_CUTOFF: f64 = 1e-18;
@@ -41,12 +41,17 @@ pub(crate) const SAMPLING_CUTOFF: f64 = 1e-18;
 /// A polynomial with positive coefficients: `e^{ln_scale} Σ_k coefficients[k] z^{low + k}`.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    low: usize,
-    ln_scale: f64,
-    coefficients: Vec<f64>,
+    pub(crate) low: usize,
+    pub(crate) ln_scale: f64,
+    pub(crate) coefficients: Vec<f64>,
 }
 
 impl Window {
+    /// The polynomial 1.
+    pub(crate) fn one() -> Window {
+        Window { low: 0, ln_scale: 0.0, coefficients: vec![1.0] }
+    }
+
     /// Coefficients given by their logarithms around their largest, cut off below `cutoff`.
     ///
     /// The logarithms must be concave, as those of all polynomials here are.
@@ -62,7 +67,7 @@ impl Window {
     }
 
     /// The product, cut off likewise.
-    fn times(&self, other: &Window, cutoff: f64) -> Window {
+    pub(crate) fn times(&self, other: &Window, cutoff: f64) -> Window {
         let (long, short) =
             if self.coefficients.len() >= other.coefficients.len() { (self, other) } else { (other, self) };
         let mut product = vec![0.0; long.coefficients.len() + short.coefficients.len() - 1];
@@ -74,7 +79,7 @@ impl Window {
     }
 
     /// `ln Σ_k coefficient(k) e^{ln_weight(k)}`.
-    fn ln_sum(&self, ln_weight: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn ln_sum(&self, ln_weight: impl Fn(usize) -> f64) -> f64 {
         let terms = self.coefficients.iter().enumerate();
         terms.map(|(k, c)| c * ln_weight(self.low + k).exp()).sum::<f64>().ln() + self.ln_scale
     }
@@ -106,8 +111,30 @@ pub(crate) struct Polynomials {
 }
 
 impl Polynomials {
+    /// For tallies with as many honest reports as are expected before anything is known.
     pub(crate) fn new(alpha_0: f64, beta: f64, a: usize, n: u64, cutoff: f64) -> Self {
-        let centre = alpha_0 + n as f64 * beta / (a as f64 + beta);
+        Polynomials::centred(alpha_0, beta, alpha_0 + n as f64 * beta / (a as f64 + beta), cutoff)
+    }
+
+    /// For one tally, however unlikely: with the scale where the number of honest reports that the factors then have most weight at is the one
+    /// that the scale is made for.
+    pub(crate) fn of_tally(dirichlet: &Dirichlet, beta: f64, s: &[u64], cutoff: f64) -> Self {
+        let alpha_0 = dirichlet.total();
+        let n = s.iter().sum::<u64>() as f64;
+        let excess = |centre: f64| {
+            let tilt = beta / centre;
+            let honest = s.iter().zip(dirichlet.alpha()).map(|(s, alpha)| peak(*s as f64, *alpha, tilt));
+            alpha_0 + honest.sum::<f64>() - centre
+        };
+        let (mut low, mut high) = (alpha_0, alpha_0 + n);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if excess(middle) > 0.0 { low = middle } else { high = middle }
+        }
+        Polynomials::centred(alpha_0, beta, 0.5 * (low + high), cutoff)
+    }
+
+    fn centred(alpha_0: f64, beta: f64, centre: f64, cutoff: f64) -> Self {
         let mut polynomials = Polynomials {
             alpha_0,
             ln_tilt: beta.ln() - centre.ln(),
@@ -120,8 +147,18 @@ impl Polynomials {
     }
 
     /// `ln W(m) = ln Γ(α0)/Γ(α0+m) + m ln(α0 + n r)`, relative to its largest value.
-    fn ln_weight(&self, m: usize) -> f64 {
+    pub(crate) fn ln_weight(&self, m: usize) -> f64 {
         m as f64 * self.ln_centre - ln_rising(self.alpha_0, m as f64) - self.ln_top
+    }
+
+    /// The largest logarithm of a weight.
+    pub(crate) fn ln_top(&self) -> f64 {
+        self.ln_top
+    }
+
+    /// `ln(α0 + m)` at the number `m` of honest reports for which the scale is made.
+    pub(crate) fn ln_centre(&self) -> f64 {
+        self.ln_centre
     }
 
     /// `A_s(ζ z)` for the parameter `alpha`.
@@ -147,6 +184,13 @@ impl Polynomials {
     pub(crate) fn ln_evidence(&self, factors: Vec<Window>) -> f64 {
         product(factors, self.cutoff).ln_sum(|m| self.ln_weight(m)) + self.ln_top
     }
+}
+
+/// Where `C(s,k) (α)_k tilt^k` is largest, as a real number: the root of `(s−k)(α+k) tilt = k`.
+fn peak(s: f64, alpha: f64, tilt: f64) -> f64 {
+    let (b, c) = (tilt * (s - alpha) - 1.0, tilt * s * alpha);
+    let root = (b * b + 4.0 * tilt * c).sqrt();
+    if b > 0.0 { (b + root) / (2.0 * tilt) } else { 2.0 * c / (root - b) }
 }
 
 /// The product of all factors, in a balanced tree.

@@ -36,17 +36,17 @@
 
 mod aggregator;
 mod asymptotic;
-mod enumeration;
-mod gauss;
-mod grr;
+pub(crate) mod enumeration;
+pub(crate) mod gauss;
+pub(crate) mod grr;
 mod lattice;
-mod monte_carlo;
+pub(crate) mod monte_carlo;
 mod one_dimensional;
-mod path_sampling;
+pub(crate) mod path_sampling;
 mod progress;
-mod reduced;
+pub(crate) mod reduced;
 mod response_sampling;
-mod stirling;
+pub(crate) mod stirling;
 mod truth_sampling;
 mod users;
 mod utility;

@@ -78,10 +78,31 @@ enum SubsetKind {
 }
 
 /// The different reports of one draw: likelihood rows and how often each occurred.
-struct Reports {
-    a: usize,
-    rows: Vec<f64>,
-    counts: Vec<f64>,
+pub(crate) struct Reports {
+    pub(crate) a: usize,
+    pub(crate) rows: Vec<f64>,
+    pub(crate) counts: Vec<f64>,
+}
+
+/// A likelihood `Π_i R_i(p)^{s_i}`, as the chains see it.
+pub(crate) trait Rows: Sync {
+    /// Number of values.
+    fn inputs(&self) -> usize;
+
+    /// `L(p)`.
+    fn ln_likelihood(&self, p: &[f64]) -> f64;
+
+    /// Whether chains should follow a surrogate.
+    fn many(&self) -> bool;
+
+    /// The gradient of `L` and its negative second derivative, by rows.
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
+
+    /// `R_i(p)`.
+    fn ratios(&self, p: &[f64]) -> Vec<f64>;
+
+    /// The change of each `R_i` when mass moves from `other` to `x`, and `s_i`.
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)>;
 }
 
 impl<'a> Source<'a> {
@@ -169,27 +190,57 @@ impl SubsetKind {
     }
 }
 
-impl Reports {
-    /// `L(p)`.
-    fn ln_likelihood(&self, p: &[f64]) -> f64 {
-        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum::<f64>();
-        self.rows.chunks_exact(self.a).zip(&self.counts).map(|(row, s)| s * ratio(row).ln()).sum()
+impl Rows for Reports {
+    fn inputs(&self) -> usize {
+        self.a
     }
 
-    /// Whether chains should follow a surrogate.
+    fn ln_likelihood(&self, p: &[f64]) -> f64 {
+        self.ratios(p).iter().zip(&self.counts).map(|(ratio, s)| s * ratio.ln()).sum()
+    }
+
     fn many(&self) -> bool {
-        self.counts.len() > 3 * self.a + 16
+        many(self.counts.len(), self.a)
+    }
+
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let a = self.a;
+        let (mut gradient, mut curvature) = (vec![0.0; a], vec![0.0; a * a]);
+        for ((row, s), ratio) in self.rows.chunks_exact(a).zip(&self.counts).zip(self.ratios(centre)) {
+            let (first, second) = (s / ratio, s / (ratio * ratio));
+            gradient.iter_mut().zip(row).for_each(|(g, r)| *g += first * r);
+            for (line, r_x) in curvature.chunks_exact_mut(a).zip(row) {
+                let factor = second * r_x;
+                line.iter_mut().zip(row).for_each(|(j, r_y)| *j += factor * r_y);
+            }
+        }
+        (gradient, curvature)
+    }
+
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum();
+        self.rows.chunks_exact(self.a).map(ratio).collect()
+    }
+
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
+        let rows = self.rows.chunks_exact(self.a).zip(&self.counts);
+        rows.map(|(row, s)| (row[x] - row[other], *s)).collect()
     }
 }
 
+/// Whether there are so many different reports that a surrogate is cheaper to follow.
+pub(crate) fn many(reports: usize, a: usize) -> bool {
+    reports > 3 * a + 16
+}
+
 /// The prior as the chains see it.
-struct Belief<'a> {
-    parts: Vec<(f64, Law)>,
+pub(crate) struct Belief<'a> {
+    pub(crate) parts: Vec<(f64, Law)>,
     own: Option<&'a dyn OwnPrior>,
 }
 
 impl<'a> Belief<'a> {
-    fn new(prior: &'a Prior, reduced: Option<&Reduced>) -> Self {
+    pub(crate) fn new(prior: &'a Prior, reduced: Option<&Reduced>) -> Self {
         if let Prior::Own(own) = prior {
             return Belief { parts: Vec::new(), own: Some(&**own) };
         }
@@ -203,7 +254,7 @@ impl<'a> Belief<'a> {
     }
 
     /// A draw of `ln P` and the parameters of the part it is from.
-    fn sample(&self, rng: &mut dyn Rng) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn sample(&self, rng: &mut dyn Rng) -> (Vec<f64>, Vec<f64>) {
         if let Some(own) = self.own {
             let ln_p = own.sample_ln(rng);
             let flat = vec![1.0; ln_p.len()];
@@ -290,16 +341,16 @@ fn score_form(reduced: &Reduced, p: &[f64], n: u64, reports: &Reports) -> f64 {
 
 /// Where a chain is.
 #[derive(Clone)]
-struct State {
+pub(crate) struct State {
     ln_p: Vec<f64>,
-    p: Vec<f64>,
+    pub(crate) p: Vec<f64>,
     alpha: Vec<f64>,
     /// With a surrogate its gradient, without one the `R_i`.
     field: Vec<f64>,
 }
 
 impl State {
-    fn new(ln_p: Vec<f64>, alpha: Vec<f64>) -> Self {
+    pub(crate) fn new(ln_p: Vec<f64>, alpha: Vec<f64>) -> Self {
         State { p: ln_p.iter().map(|l| l.exp()).collect(), ln_p, alpha, field: Vec::new() }
     }
 }
@@ -314,18 +365,8 @@ struct Surrogate {
 
 impl Surrogate {
     /// The expansion around `centre`, with the value 0 there.
-    fn new(reports: &Reports, centre: Vec<f64>) -> Self {
-        let a = reports.a;
-        let (mut gradient, mut curvature) = (vec![0.0; a], vec![0.0; a * a]);
-        for (row, s) in reports.rows.chunks_exact(a).zip(&reports.counts) {
-            let ratio: f64 = row.iter().zip(&centre).map(|(r, p)| r * p).sum();
-            let (first, second) = (s / ratio, s / (ratio * ratio));
-            gradient.iter_mut().zip(row).for_each(|(g, r)| *g += first * r);
-            for (line, r_x) in curvature.chunks_exact_mut(a).zip(row) {
-                let factor = second * r_x;
-                line.iter_mut().zip(row).for_each(|(j, r_y)| *j += factor * r_y);
-            }
-        }
+    fn new(reports: &dyn Rows, centre: Vec<f64>) -> Self {
+        let (gradient, curvature) = reports.expansion(&centre);
         Surrogate { centre, gradient, curvature }
     }
 
@@ -347,8 +388,8 @@ impl Surrogate {
 }
 
 /// The family of distributions `prior · e^{βL}`.
-struct Target<'a> {
-    reports: &'a Reports,
+pub(crate) struct Target<'a> {
+    reports: &'a dyn Rows,
     belief: &'a Belief<'a>,
     surrogate: Option<Surrogate>,
     /// `L` is counted from here, so that it stays small near the posterior.
@@ -356,10 +397,19 @@ struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    fn new(reports: &'a Reports, belief: &'a Belief<'a>, rng: &mut ChaCha8Rng) -> Self {
-        let a = reports.a;
+    fn new(reports: &'a dyn Rows, belief: &'a Belief<'a>, rng: &mut ChaCha8Rng) -> Self {
+        let a = reports.inputs();
+        Target::around(vec![1.0 / a as f64; a], reports, belief, rng)
+    }
+
+    /// A target whose surrogate is first expanded around the given distribution.
+    pub(crate) fn around(
+        mut centre: Vec<f64>,
+        reports: &'a dyn Rows,
+        belief: &'a Belief<'a>,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
         let mut target = Target { reports, belief, surrogate: None, origin: 0.0 };
-        let mut centre = vec![1.0 / a as f64; a];
         if reports.many() {
             // Three rounds: the mean of a surrogate posterior is the centre of the next surrogate.
             for _ in 0..3 {
@@ -387,33 +437,24 @@ impl<'a> Target<'a> {
     }
 
     /// The state with its field computed.
-    fn ready(&self, mut state: State) -> State {
+    pub(crate) fn ready(&self, mut state: State) -> State {
         state.field = match &self.surrogate {
             Some(surrogate) => surrogate.gradient_at(&state.p),
-            None => self.ratios(&state.p),
+            None => self.reports.ratios(&state.p),
         };
         state
-    }
-
-    /// `R_i(p)`.
-    fn ratios(&self, p: &[f64]) -> Vec<f64> {
-        let ratio = |row: &[f64]| row.iter().zip(p).map(|(r, p_x)| r * p_x).sum();
-        self.reports.rows.chunks_exact(self.reports.a).map(ratio).collect()
     }
 
     /// The log-likelihood that the chains follow, from the origin.
     fn followed(&self, state: &State) -> f64 {
         match &self.surrogate {
             Some(surrogate) => surrogate.value(&state.p),
-            None => {
-                let terms = state.field.iter().zip(&self.reports.counts);
-                terms.map(|(ratio, s)| s * ratio.ln()).sum::<f64>() - self.origin
-            }
+            None => self.reports.ln_likelihood(&state.p) - self.origin,
         }
     }
 
     /// `D = L − L̂`.
-    fn difference(&self, state: &State) -> f64 {
+    pub(crate) fn difference(&self, state: &State) -> f64 {
         match &self.surrogate {
             Some(surrogate) => self.reports.ln_likelihood(&state.p) - self.origin - surrogate.value(&state.p),
             None => 0.0,
@@ -506,12 +547,17 @@ impl<'a> Target<'a> {
 
     /// As many moves as there are values, each between two random ones. Reversible.
     fn sweep(&self, state: &mut State, beta: f64, rng: &mut ChaCha8Rng) {
+        self.moves(state, state.p.len(), beta, rng);
+    }
+
+    /// So many moves, each between two random values. Reversible.
+    pub(crate) fn moves(&self, state: &mut State, count: usize, beta: f64, rng: &mut ChaCha8Rng) {
         let a = state.p.len();
         if self.surrogate.is_none() {
             // Ratios that have become small carry the rounding errors of when they were large.
-            state.field = self.ratios(&state.p);
+            state.field = self.reports.ratios(&state.p);
         }
-        for _ in 0..a {
+        for _ in 0..count {
             let x = rng.random_range(0..a);
             let other = rng.random_range(0..a - 1);
             self.exchange(state, x, if other < x { other } else { other + 1 }, beta, rng);
@@ -572,9 +618,8 @@ impl<'a> Target<'a> {
                 }
             }
             None => {
-                let rows = self.reports.rows.chunks_exact(a);
-                let relative = rows.zip(&state.field).map(|(row, ratio)| (row[x] - row[other]) / ratio);
-                Line::Reports(relative.zip(self.reports.counts.iter().copied()).collect())
+                let directions = self.reports.directions(x, other).into_iter();
+                Line::Reports(directions.zip(&state.field).map(|((d, s), ratio)| (d / ratio, s)).collect())
             }
         }
     }
@@ -588,12 +633,8 @@ impl<'a> Target<'a> {
                 state.field.iter_mut().zip(lines).for_each(|(g, (j, k))| *g -= step * (j - k));
             }
             None => {
-                let rows = self.reports.rows.chunks_exact(a);
-                state
-                    .field
-                    .iter_mut()
-                    .zip(rows)
-                    .for_each(|(ratio, row)| *ratio += step * (row[x] - row[other]));
+                let directions = self.reports.directions(x, other);
+                state.field.iter_mut().zip(directions).for_each(|(ratio, (d, _))| *ratio += step * d);
             }
         }
     }

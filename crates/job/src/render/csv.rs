@@ -1,12 +1,20 @@
 //! CSV, for spreadsheets: quoted as RFC 4180 asks, numbers in full.
 
+mod design;
+
+pub use design::{budget, choose, design, frontier};
+
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
+use crate::accuracy::AccuracyReport;
 use crate::collection::Summary;
+use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Split};
 use crate::users::{Count, UsersReport};
 
@@ -99,6 +107,94 @@ pub fn users(report: &UsersReport) -> String {
     table(header, rows.into_iter())
 }
 
+/// The report of the job `compare`: one line for each value swept over, protocol and metric.
+pub fn comparison(report: &Comparison) -> String {
+    let header = ["swept", "at", "place", "protocol", "noise", "best", "bits", "client", "aggregator"];
+    let header = header.into_iter().chain(["metric", "n", "value", "error", "method", "reason", "warning"]);
+    let header: [String; 16] = std::array::from_fn(|i| header.clone().nth(i).unwrap_or_default().into());
+    let swept = report.swept.map_or("", |s| s.name());
+    let rows = report.rounds.iter().flat_map(|round| {
+        let at = round.at.map(number).unwrap_or_default();
+        round.contenders.iter().enumerate().flat_map(move |(place, contender)| {
+            contender_rows(report, contender, [swept.into(), at.clone(), (place + 1).to_string()])
+        })
+    });
+    table(header, rows)
+}
+
+fn contender_rows(report: &Comparison, contender: &Contender, head: [String; 3]) -> Vec<[String; 16]> {
+    let noise = contender.protocol.noise().and_then(|p| contender.protocol.parameter(p));
+    let work = |of: fn(&crate::compare::Work) -> f64| {
+        contender.work.as_ref().map(|w| number(of(w))).unwrap_or_default()
+    };
+    let [swept, at, place] = head;
+    let row = |cells: [String; 7]| {
+        let [metric, n, value, error, method, reason, warning] = cells;
+        [
+            swept.clone(),
+            at.clone(),
+            place.clone(),
+            report.names[contender.position].clone(),
+            noise.map(number).unwrap_or_default(),
+            contender.best.to_string(),
+            work(|w| w.bits),
+            work(|w| w.client),
+            work(|w| w.aggregator),
+            metric,
+            n,
+            value,
+            error,
+            method,
+            reason,
+            warning,
+        ]
+    };
+    match &contender.mismatch {
+        Some(mismatch) => {
+            let mut cells: [String; 7] = Default::default();
+            cells[5] = mismatch.to_string();
+            vec![row(cells)]
+        }
+        None => contender.evaluations.iter().map(|e| row(evaluation(e))).collect(),
+    }
+}
+
+/// The numbers of a figure.
+pub fn figure(figure: &crate::figures::Figure) -> String {
+    let header =
+        ["series", "varied", "at", "x", "x_error", "x_method", "y", "y_error", "y_method"].map(String::from);
+    let row = |d: &crate::figures::Datum| {
+        [
+            d.series.clone(),
+            d.varied.0.into(),
+            number(d.varied.1),
+            number(d.x.value),
+            number(d.x.error),
+            d.x.method.name().into(),
+            number(d.y.value),
+            number(d.y.error),
+            d.y.method.name().into(),
+        ]
+    };
+    table(header, figure.data.iter().map(row))
+}
+
+/// The report of the job `posterior`: two lines for each value, one of `P` and one of `T`.
+pub fn posterior(report: &PosteriorReport) -> String {
+    let found = &report.posterior;
+    let probability = |i: usize| number(found.p[0].quantiles[i].0);
+    let header = ["of", "label", "mean", "sd", "error"].map(String::from).into_iter();
+    let quantiles = (0..found.p[0].quantiles.len()).map(|i| format!("q{}", probability(i)));
+    let mut text = line(header.chain(quantiles));
+    for (of, summaries) in [("p", &found.p), ("t", &found.t)] {
+        for (label, s) in report.labels.iter().zip(summaries) {
+            let start = [of.into(), label.clone(), number(s.mean), number(s.sd), number(s.error)].into_iter();
+            text += &line(start.chain(s.quantiles.iter().map(|(_, value)| number(*value))));
+        }
+    }
+    text
+}
+
 /// The report of the job `demo`: one line for each label.
 pub fn demo(report: &DemoReport) -> String {
     let row = |f: &crate::demo::Frequency| {
@@ -106,6 +202,48 @@ pub fn demo(report: &DemoReport) -> String {
     };
     let header = ["label", "truth", "estimate", "standard_error"].map(String::from);
     table(header, report.frequencies.iter().map(row))
+}
+
+/// The report of the job `estimate`: one line for each estimator and input.
+pub fn estimate(report: &EstimateReport) -> String {
+    let header = ["label", "estimator", "estimate", "standard_error", "low", "high", "gap", "reason"];
+    let rows = report.columns.iter().flat_map(|column| {
+        let estimator = column.estimator.name();
+        report.labels.iter().enumerate().map(move |(x, label)| match &column.estimate {
+            Ok(found) => [
+                label.clone(),
+                estimator.into(),
+                number(found.values[x]),
+                found.standard_errors.as_ref().map(|errors| number(errors[x])).unwrap_or_default(),
+                number(found.intervals[x].low),
+                number(found.intervals[x].high),
+                found.certificate.map(|c| number(c.gap)).unwrap_or_default(),
+                String::new(),
+            ],
+            Err(reason) => {
+                let [none, error, low, high, gap] = std::array::from_fn(|_| String::new());
+                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone()]
+            }
+        })
+    });
+    table(header.map(String::from), rows)
+}
+
+/// The report of the job `accuracy`: one line for each number of users, distance and estimator.
+pub fn accuracy(report: &AccuracyReport) -> String {
+    let header = ["n", "distance", "estimator", "value", "error", "method", "draws", "reason"];
+    let rows = report.entries.iter().map(|entry| {
+        let [value, error, method, draws, reason] = match &entry.accuracy {
+            Ok(found) => {
+                let Evaluation { value, error, method } = found.evaluation;
+                [number(value), number(error), method.name().into(), found.draws.to_string(), String::new()]
+            }
+            Err(reason) => [String::new(), String::new(), String::new(), String::new(), reason.clone()],
+        };
+        let (distance, estimator) = (entry.distance.name().into(), entry.estimator.name().into());
+        [entry.n.to_string(), distance, estimator, value, error, method, draws, reason]
+    });
+    table(header.map(String::from), rows)
 }
 
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
@@ -148,9 +286,13 @@ fn power(bits: f64) -> String {
     format!("2^{bits:.0}")
 }
 
-fn table<const N: usize>(header: [String; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let line = |cells: [String; N]| cells.map(quoted).join(",") + "\n";
-    std::iter::once(header).chain(rows).map(line).collect()
+fn table<R: IntoIterator<Item = String>>(header: R, rows: impl Iterator<Item = R>) -> String {
+    std::iter::once(header).chain(rows).map(|cells| line(cells.into_iter())).collect()
+}
+
+/// One line of cells.
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn quoted(cell: String) -> String {

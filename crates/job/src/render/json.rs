@@ -1,13 +1,21 @@
 //! JSON, for programs: the machine interface, to be kept.
 
+mod design;
+
+pub use design::{budget, choose, design, frontier};
+
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
+use sottovoce::posterior::Summary;
 
-use crate::collection::Summary;
+use crate::accuracy::{AccuracyReport, Entry, Where};
+use crate::compare::{Comparison, Contender, Round};
 use crate::demo::DemoReport;
 use crate::describe::{Branch, Description};
+use crate::estimate::{Column, EstimateReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Side, Split};
 use crate::users::{Count, UsersReport};
 
@@ -92,9 +100,92 @@ fn count(count: &Count) -> String {
 }
 
 /// The summary of a job of a collection.
-pub fn collection(report: &Summary) -> String {
+pub fn collection(report: &crate::collection::Summary) -> String {
     let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
     object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
+}
+
+/// The report of the job `compare`.
+pub fn comparison(report: &Comparison) -> String {
+    let matched = report.matched.map(|w| json!({"metric": w.metric.name(), "value": w.value}));
+    let better = if crate::compare::direction(report.sort) == Some(-1.0) { "lower" } else { "higher" };
+    let round = |round: &Round| {
+        let contenders: Vec<Json> = round.contenders.iter().map(|c| contender(report, c)).collect();
+        compact(&json!({"at": round.at, "protocols": contenders}))
+    };
+    object(&[
+        ("prior", compact(&report.prior)),
+        ("n", compact(&report.n)),
+        ("match", compact(&matched)),
+        ("sweep", compact(&report.swept.map(|s| s.name()))),
+        ("sort", compact(&json!({"metric": report.sort.name(), "better": better}))),
+        ("rounds", lines(report.rounds.iter().map(round))),
+    ])
+}
+
+fn contender(report: &Comparison, contender: &Contender) -> Json {
+    let work = contender.work;
+    let mut json = json!({
+        "name": report.names[contender.position],
+        "protocol": contender.protocol,
+        "best": contender.best,
+        "report_bits": work.map(|w| w.bits),
+        "client_draws": work.map(|w| w.client),
+        "aggregator_steps": work.map(|w| w.aggregator),
+        "evaluations": contender.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
+    });
+    if let Some(mismatch) = &contender.mismatch {
+        json["reason"] = json!(mismatch.to_string());
+    }
+    json
+}
+
+/// The report of the job `posterior`.
+pub fn posterior(report: &PosteriorReport) -> String {
+    let found = &report.posterior;
+    let evidence = found.log_evidence.as_ref();
+    let summaries = |summaries: &[Summary]| {
+        lines(report.labels.iter().zip(summaries).map(|(label, s)| compact(&summary(label, s))))
+    };
+    let diagnostics = found.diagnostics.as_ref().map(|d| {
+        json!({
+            "chains": d.chains, "length": d.length, "r_hat": number(d.r_hat), "ess_bulk": number(d.bulk),
+            "ess_tail": number(d.tail), "acceptance": number(d.acceptance), "converged": d.converged,
+        })
+    });
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("n", compact(&found.n)),
+        ("level", compact(&number(report.level))),
+        ("method", compact(&found.method.name())),
+        ("log_evidence", compact(&evidence.ok().map(|e| number(e.value)))),
+        ("log_evidence_error", compact(&evidence.ok().map(|e| number(e.error)))),
+        ("log_evidence_reason", compact(&evidence.err())),
+        ("p", summaries(&found.p)),
+        ("t", summaries(&found.t)),
+        ("t_quantiles_method", compact(&found.t_quantiles.name())),
+        ("diagnostics", compact(&diagnostics)),
+    ])
+}
+
+/// A marginal with the name of its value.
+fn summary(label: &str, summary: &Summary) -> Json {
+    let quantile = |(q, value): &(f64, f64)| (probability(*q), number(*value));
+    let quantiles: serde_json::Map<String, Json> = summary.quantiles.iter().map(quantile).collect();
+    let mut json = json!({
+        "label": label, "mean": number(summary.mean), "sd": number(summary.sd), "error": number(summary.error),
+        "quantiles": quantiles,
+    });
+    if !summary.density.is_empty() {
+        json["density"] = summary.density.iter().map(|(p, density)| json!([p, density])).collect();
+    }
+    json
+}
+
+/// A probability as the name of its quantile: `0.05` and not `0.04999999999999999`.
+fn probability(q: f64) -> String {
+    ((q * 1e12).round() / 1e12).to_string()
 }
 
 /// The report of the job `demo`.
@@ -116,6 +207,88 @@ pub fn demo(report: &DemoReport) -> String {
         ("best", compact(&report.best)),
         ("frequencies", lines(report.frequencies.iter().map(frequency))),
     ])
+}
+
+/// The report of the job `estimate`.
+pub fn estimate(report: &EstimateReport) -> String {
+    let input = |(x, label): (usize, &String)| {
+        let mut json = json!({"label": label});
+        for Column { estimator, estimate } in &report.columns {
+            let Ok(found) = estimate else { continue };
+            let error = found.standard_errors.as_ref().map(|errors| errors[x]);
+            let (low, high) = (found.intervals[x].low, found.intervals[x].high);
+            json[estimator.name()] =
+                json!({"estimate": found.values[x], "standard_error": error, "low": low, "high": high});
+        }
+        compact(&json)
+    };
+    let mut entries = vec![
+        ("protocol", compact(&report.protocol)),
+        ("n", compact(&report.n)),
+        ("level", compact(&report.level)),
+        ("estimators", lines(report.columns.iter().map(|column| compact(&estimator(column))))),
+        ("p", lines(report.labels.iter().enumerate().map(input))),
+    ];
+    if let Some(covariance) = &report.covariance {
+        entries.push(("covariance", lines(covariance.iter().map(compact))));
+    }
+    object(&entries)
+}
+
+/// How an estimator came to its frequencies, or why it has none.
+fn estimator(column: &Column) -> Json {
+    let mut json = json!({"estimator": column.estimator.name()});
+    match &column.estimate {
+        Ok(found) => {
+            json["sum"] = json!(found.values.iter().sum::<f64>());
+            json["intervals"] = json!(found.interval_method.name());
+            if let Some(c) = found.certificate {
+                json["gap"] = number(c.gap);
+                json["tolerance"] = json!(c.tolerance);
+                json["converged"] = json!(c.holds());
+                json["passes"] = json!(c.passes);
+            }
+        }
+        Err(reason) => json["reason"] = json!(reason),
+    }
+    json
+}
+
+/// The report of the job `accuracy`.
+pub fn accuracy(report: &AccuracyReport) -> String {
+    let place = match &report.place {
+        Where::At(p) => json!(p),
+        Where::Prior => json!("prior"),
+        Where::Worst => json!("worst"),
+    };
+    object(&[
+        ("protocol", compact(&report.protocol)),
+        ("prior", compact(&report.prior)),
+        ("place", compact(&place)),
+        ("evaluations", lines(report.entries.iter().map(|entry| compact(&accuracy_entry(entry))))),
+    ])
+}
+
+fn accuracy_entry(entry: &Entry) -> Json {
+    let (distance, estimator) = (entry.distance.name(), entry.estimator.name());
+    let mut json = json!({"n": entry.n, "distance": distance, "estimator": estimator, "value": null});
+    match &entry.accuracy {
+        Ok(found) => {
+            json["value"] = number(found.evaluation.value);
+            json["error"] = number(found.evaluation.error);
+            json["method"] = json!(found.evaluation.method.name());
+            json["draws"] = json!(found.draws);
+            if let Some(worst) = &found.worst {
+                json["worst"] = json!(worst);
+                json["worst_of_all"] = json!(found.worst_of_all);
+            }
+            if found.uncertified > 0 {
+                json["uncertified"] = json!(found.uncertified);
+            }
+        }
+        Err(reason) => json["reason"] = json!(reason),
+    }
+    json
 }
 
 /// One metric with its value, or the reason why it has none.
@@ -183,5 +356,6 @@ fn entries<'a>(entries: impl Iterator<Item = (&'a str, Json)>) -> String {
 
 /// A list with one line for each entry.
 fn lines(entries: impl Iterator<Item = String>) -> String {
-    format!("[\n  {}]", entries.collect::<Vec<_>>().join(",\n  "))
+    let entries: Vec<String> = entries.collect();
+    if entries.is_empty() { "[]".into() } else { format!("[\n  {}]", entries.join(",\n  ")) }
 }

@@ -2,16 +2,25 @@
 
 pub mod csv;
 mod document;
+pub mod html;
 pub mod json;
-mod number;
+pub(crate) mod number;
 pub mod text;
 
-pub use document::{Document, Emphasis};
+pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
+pub use sottovoce_chart::Size;
 
+use crate::accuracy::AccuracyReport;
+use crate::budget::BudgetReport;
+use crate::choose::ChooseReport;
 use crate::collection::Summary;
+use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
+use crate::design::{DesignReport, Frontier};
+use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
+use crate::posterior::PosteriorReport;
 use crate::split::Split;
 use crate::users::UsersReport;
 
@@ -25,6 +34,8 @@ pub enum Format {
     Json,
     /// For spreadsheets.
     Csv,
+    /// For a browser: one file that needs nothing else.
+    Html,
 }
 
 /// A report that can be rendered in every format.
@@ -44,6 +55,7 @@ pub trait Render {
             Format::Text => self.text(),
             Format::Json => Document::plain(self.json()),
             Format::Csv => Document::plain(self.csv()),
+            Format::Html => Document::plain(html::page(&self.text())),
         }
     }
 }
@@ -69,8 +81,16 @@ macro_rules! render {
 render!(
     MetricsReport => metrics,
     Description => description,
+    PosteriorReport => posterior,
     Split => split,
+    Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
     Summary => collection,
+    EstimateReport => estimate,
+    AccuracyReport => accuracy,
+    DesignReport => design,
+    Frontier => frontier,
+    ChooseReport => choose,
+    BudgetReport => budget,
 );

@@ -4,12 +4,12 @@
 const DIGITS: i32 = 6;
 
 /// A number with [`DIGITS`] significant digits, without needless zeros.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     rounded(value, DIGITS)
 }
 
 /// A number with its error: the error is shown if it reaches the digits that are.
-pub(super) fn with_error(value: f64, error: f64) -> String {
+pub(crate) fn with_error(value: f64, error: f64) -> String {
     let negligible = value.abs() * 0.5 * 10f64.powi(1 - DIGITS);
     if !value.is_finite() || error <= negligible || error < 1e-12 {
         return short(value);
@@ -30,7 +30,7 @@ fn exponent(value: f64) -> i32 {
 }
 
 /// A number with so many significant digits, without needless zeros.
-pub(super) fn rounded(value: f64, digits: i32) -> String {
+pub(crate) fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".into();
     }

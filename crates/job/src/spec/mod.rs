@@ -19,12 +19,14 @@
 //! Ranges are checked last, by the constructors of the numerical library.
 
 mod fields;
+mod parameter;
 mod prior;
 mod protocol;
 mod schema;
 mod shorthand;
 mod tree;
 
+pub use parameter::Parameter;
 pub use prior::PriorSpec;
 pub use protocol::{NamedProtocol, ProtocolKind, ProtocolSpec};
 pub use schema::{prior_schema, protocol_schema};

@@ -49,7 +49,7 @@ impl Target {
         }
     }
 
-    fn check(self) -> Result<()> {
+    pub(crate) fn check(self) -> Result<()> {
         let (name, value, allowed) = match self {
             Target::Digits(value) => ("digits", value, "above 0 and finite"),
             Target::DecimalDigits(value) => ("decimal-digits", value, "above 0 and finite"),

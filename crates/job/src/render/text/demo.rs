@@ -15,6 +15,7 @@ const DIGITS: i32 = 4;
 /// The report of the job `demo`: the story in three parts.
 pub fn demo(report: &DemoReport) -> Document {
     let mut document = Document::default();
+    document.title("Sixteen levels of education");
     question(&mut document, report);
     comparison(&mut document, report);
     recovery(&mut document, report);

@@ -11,6 +11,7 @@ use crate::render::number::short;
 /// The report of the job `describe`.
 pub fn description(report: &Description) -> Document {
     let mut document = Document::default();
+    document.title("What the protocol is");
     document.line(Emphasis::Strong, summary(&report.protocol));
     document.paragraph(Emphasis::Plain, 0, WIDTH, &report.sentence);
     document.line(Emphasis::Plain, "");

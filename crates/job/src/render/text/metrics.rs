@@ -10,6 +10,7 @@ use crate::render::number::rounded;
 /// The report of the job `metrics`: two lines for each metric, its value and what it means.
 pub fn metrics(report: &MetricsReport) -> Document {
     let mut document = Document::default();
+    document.title("Privacy and utility");
     heading(&mut document, &report.protocol, &report.prior);
     for group in report.evaluations.chunk_by(|l, r| l.users == r.users) {
         document.line(Emphasis::Plain, "");

@@ -1,22 +1,32 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
+mod accuracy;
 mod collection;
+mod comparison;
 mod demo;
 mod description;
+mod design;
+mod estimate;
 mod metrics;
+mod posterior;
 mod split;
 mod users;
 
+pub use accuracy::accuracy;
 pub use collection::collection;
+pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
+pub use design::{budget, choose, design, frontier};
+pub use estimate::estimate;
 pub use metrics::metrics;
+pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
 use sottovoce::metric::Value;
 
-use super::document::{Document, Emphasis};
+use super::document::Document;
 use super::number::{short, with_error};
 use crate::describe::summary;
 use crate::spec::{PriorSpec, ProtocolSpec};
@@ -29,11 +39,11 @@ const INDENT: usize = 4;
 
 /// Says which protocol and prior it is all about.
 fn heading(document: &mut Document, protocol: &ProtocolSpec, prior: &PriorSpec) {
-    document.line(Emphasis::Strong, format!("Protocol  {}", summary(protocol)));
-    document.line(Emphasis::Strong, format!("Prior     {}", prior_text(prior)));
+    document.fact("Protocol", summary(protocol));
+    document.fact("Prior", prior_text(prior));
 }
 
-fn prior_text(prior: &PriorSpec) -> String {
+pub(super) fn prior_text(prior: &PriorSpec) -> String {
     match prior {
         PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
         PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),

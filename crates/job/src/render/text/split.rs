@@ -3,32 +3,21 @@
 use sottovoce::Evaluation;
 use sottovoce::Metric;
 use sottovoce::metric::Answer;
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, heading, method, value_text};
-use crate::render::document::{Document, Emphasis};
+use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::rounded;
 use crate::split::{Split, remarks};
-
-/// Columns of the row names, and of the six entries.
-const WIDTHS: (usize, [usize; 6]) = (10, [11, 14, 15, 10, 10, 10]);
 
 /// The report of the job `split`: a table of both sides, how to read it, and the utilities that follow.
 pub fn split(report: &Split) -> Document {
     let mut document = Document::default();
+    document.title("Who knows what, and who learns it");
     heading(&mut document, &report.protocol, &report.prior);
     let users = if report.n == 1 { "user" } else { "users" };
-    document.line(Emphasis::Strong, format!("Users     {}", report.n)).line(Emphasis::Plain, "");
-    document.line(
-        Emphasis::Strong,
-        row("", &["nonprivate", "group-private", "individual", "tally", "private", "total"]),
-    );
-    document.line(
-        Emphasis::Faint,
-        row("", &["about P", "T beyond P", "who holds what", "first two", "last two", "all three"]),
-    );
-    entries(&mut document, "users", report.users.entries());
-    entries(&mut document, "aggregator", report.aggregator.entries());
-    shares(&mut document, report.shares());
+    document.fact("Users", report.n.to_string()).line(Emphasis::Plain, "");
+    document.table(table(report)).picture(parts(report)).picture(obtained(report));
     document.line(Emphasis::Plain, "");
     document.paragraph(
         Emphasis::Faint,
@@ -49,30 +38,85 @@ pub fn split(report: &Split) -> Document {
     document
 }
 
-/// A line of the table.
-fn row<T: AsRef<str>>(name: &str, cells: &[T; 6]) -> String {
-    let cell = |(text, width): (&T, usize)| format!("{:>width$}", text.as_ref());
-    format!("{name:<0$}", WIDTHS.0) + &cells.iter().zip(WIDTHS.1).map(cell).collect::<String>()
+fn table(report: &Split) -> Table {
+    let mut table = Table::new([
+        "",
+        "nonprivate",
+        "group-private",
+        "individual",
+        "tally",
+        "private",
+        "total",
+    ])
+    .meaning(["", "about P", "T beyond P", "who holds what", "first two", "last two", "all three"]);
+    entries(&mut table, "users", report.users.entries());
+    entries(&mut table, "aggregator", report.aggregator.entries());
+    shares(&mut table, report.shares());
+    table
+}
+
+/// The parts of both sides, as bars that are as long as what they tell.
+fn parts(report: &Split) -> Chart {
+    let sides = [report.users.entries(), report.aggregator.entries()];
+    let names = ["about the population", "about this group", "about who holds what"];
+    let bar = |part: usize| {
+        let point = |(row, side): (usize, &[&Answer; 6])| {
+            let e = side[part].number()?;
+            Some(Point { x: e.value, y: row as f64, label: Some(rounded(e.value, 4)), ..Point::default() })
+        };
+        Series::new(names[part], Form::Stacked, sides.iter().enumerate().filter_map(point).collect())
+    };
+    let rows = Axis::rows(["users know", "reports tell"]);
+    let chart =
+        Chart::new("What the users know, and what the reports tell", Axis::new("nats", Scale::Linear), rows);
+    (0..3).fold(chart, |chart, part| chart.with(bar(part))).saying(
+        "Of the three parts, the first is what a collection is for; the other two are private, and a short second bar means that they stay so.",
+    )
+}
+
+/// The share of each part that the reports tell.
+fn obtained(report: &Split) -> Chart {
+    let shares = report.shares();
+    let names = ["population", "this group", "who holds what"];
+    let point = |(row, share): (usize, &Option<Evaluation>)| {
+        let e = (*share)?;
+        let interval = Some((100.0 * (e.value - 2.0 * e.error), 100.0 * (e.value + 2.0 * e.error)));
+        let label = Some(format!("{} %", rounded(100.0 * e.value, 3)));
+        Some(Point { x: 100.0 * e.value, y: row as f64, interval, label, note: None })
+    };
+    let points = shares[..3].iter().enumerate().filter_map(point).collect();
+    Chart::new(
+        "Share that the reports tell",
+        Axis::new("% of what the users know", Scale::Linear).between(0.0, 100.0),
+        Axis::rows(names),
+    )
+    .with(Series::new("obtained", Form::Bars, points))
+    .saying("Useful is a long first bar; private are short ones below it. Whiskers are two standard errors where a number comes from random draws.")
+}
+
+/// A row of the table.
+fn row(name: &str, cells: [String; 6]) -> impl Iterator<Item = String> {
+    std::iter::once(name.to_owned()).chain(cells)
 }
 
 /// One side, and beneath it the errors that matter.
-fn entries(document: &mut Document, name: &str, entries: [&Answer; 6]) {
+fn entries(table: &mut Table, name: &str, entries: [&Answer; 6]) {
     let numbers = entries.map(Answer::number);
-    document.line(Emphasis::Plain, row(name, &numbers.map(|e| e.map_or("—".into(), |e| nats(e.value)))));
-    errors(document, numbers.map(|e| e.filter(visible).map(|e| nats_error(e.error))));
+    table.row(Emphasis::Plain, row(name, numbers.map(|e| e.map_or("—".into(), |e| nats(e.value)))));
+    errors(table, numbers.map(|e| e.filter(visible).map(|e| nats_error(e.error))));
 }
 
-fn shares(document: &mut Document, shares: [Option<Evaluation>; 6]) {
+fn shares(table: &mut Table, shares: [Option<Evaluation>; 6]) {
     let percent = |e: Evaluation| format!("{} %", fixed(100.0 * e.value, 2));
-    document.line(Emphasis::Strong, row("obtained", &shares.map(|e| e.map_or("—".into(), percent))));
+    table.row(Emphasis::Strong, row("obtained", shares.map(|e| e.map_or("—".into(), percent))));
     let error = |e: Evaluation| format!("± {} %", fixed(100.0 * e.error, 2));
-    errors(document, shares.map(|e| e.filter(|e| e.error >= 5e-5).map(error)));
+    errors(table, shares.map(|e| e.filter(|e| e.error >= 5e-5).map(error)));
 }
 
-/// A line of errors, if there is one to tell.
-fn errors(document: &mut Document, errors: [Option<String>; 6]) {
+/// A row of errors, if there is one to tell.
+fn errors(table: &mut Table, errors: [Option<String>; 6]) {
     if errors.iter().any(Option::is_some) {
-        document.line(Emphasis::Faint, row("", &errors.map(Option::unwrap_or_default)));
+        table.row(Emphasis::Faint, row("", errors.map(Option::unwrap_or_default)));
     }
 }
 

@@ -18,8 +18,9 @@ const TRUSTED: f64 = 0.05;
 /// The report of the job `users`: the number, the number of true values, their quotient, and whether `F_μ` says the same.
 pub fn users(report: &UsersReport) -> Document {
     let mut document = Document::default();
+    document.title("How many users");
     heading(&mut document, &report.protocol, &report.prior);
-    document.line(Emphasis::Strong, format!("Wanted    {}", target(report.target))).line(Emphasis::Plain, "");
+    document.fact("Wanted", target(report.target)).line(Emphasis::Plain, "");
     count(&mut document, "users", "who report through the protocol", &report.needed);
     if report.truth.found.as_ref().err() != report.needed.found.as_ref().err() || report.ratio.is_some() {
         count(&mut document, "true values", "that would tell as much about P", &report.truth);

@@ -1,0 +1,70 @@
+//! Maximum likelihood at scale: water-filling, and unary encoding on packed bits with its certificate.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sottovoce::estimate::maximum_likelihood::maximum_likelihood;
+use sottovoce::estimate::{Estimation, Estimator, LeftInverse, Reports, Supports};
+use sottovoce::{Output, Protocol, Tallies};
+use stopwatch::{once, peak_memory, shortest};
+
+fn main() {
+    water_filling(1024, 1_000_000);
+    for (a, epsilon, n) in
+        [(16, 1.0, 1_000_000), (128, 1.0, 100_000), (128, 1.0, 1_000_000), (128, 0.5, 1_000_000)]
+    {
+        unary_encoding(a, epsilon, n);
+    }
+}
+
+/// A value with frequency proportional to 1/(x + 1).
+fn value(a: usize, rng: &mut ChaCha8Rng) -> usize {
+    let total: f64 = (1..=a).map(|x| 1.0 / x as f64).sum();
+    let mut rest = rng.random::<f64>() * total;
+    (0..a)
+        .find(|x| {
+            rest -= 1.0 / (*x + 1) as f64;
+            rest < 0.0
+        })
+        .unwrap_or(a - 1)
+}
+
+fn water_filling(a: usize, n: u64) {
+    let grr = Protocol::grr(a, 1.0).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut counts = vec![0; a];
+    for _ in 0..n {
+        let x = value(a, &mut rng);
+        let Output::Index(y) = grr.sample(x, &mut rng).unwrap() else { return };
+        counts[y] += 1;
+    }
+    let reports = Reports::Supports(Supports::new(&grr, n, counts).unwrap());
+    let linear = LeftInverse::of(&grr).unwrap().estimate(&grr, &reports).unwrap();
+    let found = maximum_likelihood(&grr, &reports, linear.values(), 1e-6).unwrap();
+    let time = shortest(|| maximum_likelihood(&grr, &reports, linear.values(), 1e-6).unwrap());
+    println!(
+        "maximum likelihood, GRR a = {a}, n = {n}: {time:.1?}, gap {:.1e} nats\n",
+        found.certificate.gap
+    );
+}
+
+fn unary_encoding(a: usize, epsilon: f64, n: usize) {
+    let oue = Protocol::oue(a, epsilon).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut counts = std::collections::HashMap::<Output, u64>::new();
+    for _ in 0..n {
+        let x = value(a, &mut rng);
+        *counts.entry(oue.sample(x, &mut rng).unwrap()).or_default() += 1;
+    }
+    let tallies = Tallies::new(&oue, counts).unwrap();
+    let estimation = Estimation::new(&oue, Reports::Tallies(tallies), 0.95).unwrap();
+    let (time, found) = once(|| estimation.estimate(Estimator::MaximumLikelihood).unwrap());
+    let certificate = found.certificate.unwrap();
+    println!("maximum likelihood, OUE a = {a}, eps = {epsilon}, n = {n}");
+    println!(
+        "  {time:.2?}, {} passes, gap {:.1e} nats ({})",
+        certificate.passes,
+        certificate.gap,
+        if certificate.holds() { "certified" } else { "not reached" }
+    );
+    println!("  {}\n", peak_memory().map_or_else(String::new, |mb| format!("peak {mb:.0} MB")));
+}

@@ -1,0 +1,75 @@
+//! `sottovoce choose`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{ChooseSpec, Result as JobResult, Target, read_prior};
+
+use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, number_of_users};
+use crate::failure::Result;
+use crate::watch::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce choose --a 16 --n 100000 --epsilon 1 --decimal-digits 1
+      Which protocol to use, and whether the users are enough.
+
+  sottovoce choose --a 4 --n 20000 --decimal-digits 1.5
+      Which protocol reaches it with the smallest epsilon.";
+
+/// Which protocol, which epsilon, and are there enough users?
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ChooseArguments {
+    /// Number of values
+    #[arg(long = "a", value_name = "A")]
+    inputs: usize,
+    /// Number of users
+    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    users: u64,
+    /// Largest LDP level
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    epsilon: Option<f64>,
+    /// Least average privacy S_mu
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    min_average_privacy: Option<f64>,
+    /// Wanted digits of each frequency, in base e: the metric u_digit
+    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
+    digits: Option<f64>,
+    /// Wanted decimal digits of each frequency: u_digit / ln 10
+    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
+    decimal_digits: Option<f64>,
+    /// Wanted share of what the true values tell about their distribution: the metric u_distr
+    #[arg(long, value_name = "U", allow_negative_numbers = true, group = "target")]
+    u_distr: Option<f64>,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
+    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
+    prior: String,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &ChooseArguments) -> Result {
+    arguments.computation.set_threads();
+    let spec = spec(arguments)?;
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let report = spec.run(Some(&|step| watch.hear(step)))?;
+    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+}
+
+fn spec(arguments: &ChooseArguments) -> JobResult<ChooseSpec> {
+    let digits = arguments.digits.map(Target::Digits);
+    let decimal = arguments.decimal_digits.map(Target::DecimalDigits);
+    Ok(ChooseSpec {
+        inputs: arguments.inputs,
+        users: arguments.users,
+        epsilon: arguments.epsilon,
+        least_average_privacy: arguments.min_average_privacy,
+        target: digits.or(decimal).or(arguments.u_distr.map(Target::DistributionUtility)),
+        prior: read_prior(&arguments.prior)?,
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}

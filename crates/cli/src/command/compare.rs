@@ -1,0 +1,85 @@
+//! `sottovoce compare`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{CompareSpec, Result as JobResult, read_prior, read_protocol};
+
+use crate::arguments::{
+    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, number_of_users,
+};
+use crate::failure::Result;
+use crate::watch::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce compare --protocols grr:a=16,eps=2 rappor:a=16,eps=2 oue:a=16,eps=2 subset:a=16,eps=2
+      Four protocols with the same epsilon: which is most useful?
+
+  sottovoce compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9
+      The same average privacy for all; epsilon is solved for.
+
+  sottovoce compare -p grr:a=3,eps=1 oue:a=3,eps=1 --match u_digit=1.2 --n 40 --sort s_mu
+      The same digits from 40 users: which protocol hides more?
+
+  sottovoce compare -p grr:a=16,eps=1 oue:a=16,eps=1 --sweep epsilon=0.1..8:40 --picture sweep.svg
+      Along epsilon, with a picture. Also --sweep a=2..20:19 and --sweep n=10..1000:10 (with --metric u_digit).
+
+  sottovoce compare -p grr:a=16,eps=1 lh:a=16,eps=1 --format html -o compare.html
+      A page for a browser.";
+
+/// Several protocols side by side, and which is best.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompareArguments {
+    /// The protocols: files, inline JSON, or shorthands such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", num_args = 1.., required = true)]
+    protocols: Vec<String>,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
+    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
+    prior: String,
+    /// Number of users, for the metrics that depend on it
+    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    users: Option<u64>,
+    /// Solve for the epsilon of each protocol at which s_mu, s_wc, f_mu or u_digit has this value
+    #[arg(long = "match", value_name = "METRIC=VALUE")]
+    matched: Option<String>,
+    /// Compare along epsilon, a or n; epsilon and n grow by equal factors, a by equal steps
+    #[arg(long, value_name = "NAME=LO..HI:COUNT")]
+    sweep: Option<String>,
+    /// Metrics to show [default: s_wc,s_mu,f_mu and, with --n, u_distr,u_digit]
+    #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Metric that decides [default: u_digit with --n, else f_mu; s_mu when one of these is matched]
+    #[arg(long, value_name = "METRIC")]
+    sort: Option<String>,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
+}
+
+pub(crate) fn run(arguments: &CompareArguments) -> Result {
+    arguments.computation.set_threads();
+    let job = spec(arguments)?.check()?;
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let comparison = job.run_watched(&|step| watch.hear(step));
+    arguments.picture.write(&comparison.text(), arguments.output.quiet)?;
+    watch.write(&arguments.output, &comparison.render(arguments.output.format.into()))
+}
+
+fn spec(arguments: &CompareArguments) -> JobResult<CompareSpec> {
+    Ok(CompareSpec {
+        protocols: arguments.protocols.iter().map(|p| read_protocol(p)).collect::<JobResult<_>>()?,
+        prior: read_prior(&arguments.prior)?,
+        users: arguments.users,
+        matched: arguments.matched.clone(),
+        sweep: arguments.sweep.clone(),
+        metrics: arguments.metrics.clone(),
+        sort: arguments.sort.clone(),
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}

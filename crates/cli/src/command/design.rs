@@ -1,0 +1,120 @@
+//! `sottovoce design`.
+
+use clap::{Args, ValueEnum};
+use sottovoce_job::render::{Document, Render};
+use sottovoce_job::{Axis, DesignSpec, FrontierSpec, Result as JobResult, read_prior};
+
+use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, number_of_users};
+use crate::failure::Result;
+use crate::output::print;
+use crate::watch::Watch;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce design --a 6 --epsilon 1
+      The protocol of largest asymptotic utility among all with LDP level 1, with
+      a proof that none is better, beside the usual ones.
+
+  sottovoce design --a 4 --epsilon 2 --min-average-privacy 0.7 -o best.json
+      Both in the worst case and on average; the protocol goes to a file that
+      every other command reads.
+
+  sottovoce design --a 3 --frontier --format csv
+      The best F_mu at every level of average privacy, with GRR, RAPPOR, OUE and
+      BLH below it.
+
+  sottovoce design --a 3 --epsilon 0.5 -r '{\"kind\":\"points\",
+      \"weights\":[0.5,0.5],\"points\":[[0.6,0.3,0.1],[0.2,0.3,0.5]]}'
+      The report of one user that tells two hypotheses apart best.";
+
+/// The best protocol for a privacy requirement, with a certificate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DesignArguments {
+    /// Number of values
+    #[arg(long = "a", value_name = "A")]
+    inputs: usize,
+    /// Largest LDP level
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    epsilon: Option<f64>,
+    /// Least average privacy S_mu
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    min_average_privacy: Option<f64>,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
+    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
+    prior: String,
+    /// Number of users for which the utilities of the best are also told
+    #[arg(long = "n", value_name = "N", value_parser = number_of_users, conflicts_with = "frontier")]
+    users: Option<u64>,
+    /// The whole curve of utility against privacy; with it, -o is the file for the curve
+    #[arg(long, conflicts_with = "min_average_privacy")]
+    frontier: bool,
+    /// The privacy along the curve
+    #[arg(long, value_enum, default_value_t, requires = "frontier")]
+    against: AxisArgument,
+    /// Number of points of the curve
+    #[arg(long, value_name = "COUNT", default_value_t = 19, requires = "frontier")]
+    points: usize,
+    #[command(flatten)]
+    accuracy: AccuracyArguments,
+    #[command(flatten)]
+    computation: ComputationArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// The privacy along the curve, as an argument.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum AxisArgument {
+    /// Average privacy, up to six values
+    #[default]
+    #[value(name = "s_mu")]
+    Average,
+    /// Worst-case privacy
+    #[value(name = "s_wc")]
+    WorstCase,
+}
+
+/// Without `--frontier`, `-o` is the file for the protocol, and the report goes to standard output.
+pub(crate) fn run(arguments: &DesignArguments) -> Result {
+    arguments.computation.set_threads();
+    let format = arguments.output.format.into();
+    if arguments.frontier {
+        return arguments.output.write(&frontier(arguments)?.run()?.render(format));
+    }
+    let job = spec(arguments)?.check()?;
+    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let report = job.run(Some(&|step| watch.hear(step)))?;
+    if arguments.output.file().is_some() {
+        // Unwrap safety: a specification has text keys, and writing to a string does not fail.
+        let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";
+        arguments.output.write(&Document::plain(protocol))?;
+    }
+    print(&report.render(format))
+}
+
+fn spec(arguments: &DesignArguments) -> JobResult<DesignSpec> {
+    Ok(DesignSpec {
+        inputs: arguments.inputs,
+        epsilon: arguments.epsilon,
+        least_average_privacy: arguments.min_average_privacy,
+        prior: read_prior(&arguments.prior)?,
+        users: arguments.users,
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}
+
+fn frontier(arguments: &DesignArguments) -> JobResult<FrontierSpec> {
+    let axis = match arguments.against {
+        AxisArgument::Average => Axis::Average,
+        AxisArgument::WorstCase => Axis::WorstCase,
+    };
+    Ok(FrontierSpec {
+        inputs: arguments.inputs,
+        axis,
+        epsilon: arguments.epsilon,
+        prior: read_prior(&arguments.prior)?,
+        points: arguments.points,
+        settings: arguments.accuracy.settings(&arguments.computation),
+    })
+}

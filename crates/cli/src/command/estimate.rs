@@ -1,0 +1,63 @@
+//! `sottovoce estimate`.
+
+use clap::Args;
+use sottovoce_job::render::Render;
+use sottovoce_job::{EstimateSpec, Result as JobResult, read_protocol};
+
+use crate::arguments::OutputArguments;
+use crate::failure::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce estimate -p grr:a=3,eps=1 --tallies tallies.json
+      Linear, nearest and most likely frequencies, with 90 % intervals.
+
+  sottovoce estimate -p oue:a=16,eps=1 --tallies t.json --estimator all --level 0.95
+      All estimators side by side.
+
+Tallies are {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 9}]} or, where reports support values,
+{\"n\": 9, \"supports\": [5, 4, 0]}: how many reports support each value.
+
+Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, or all.";
+
+/// Frequencies from tallies, by several estimators side by side, always with intervals.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EstimateArguments {
+    /// The protocol that made the reports: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
+    protocol: String,
+    /// The tallies: a JSON file, inline JSON, or `-` for standard input
+    #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
+    tallies: String,
+    /// Estimators, separated by commas [default: linear,norm_sub,ml]
+    #[arg(short, long = "estimator", value_name = "NAME", value_delimiter = ',')]
+    estimators: Vec<String>,
+    /// Level of the intervals
+    #[arg(long, value_name = "L", default_value = "0.9", allow_negative_numbers = true)]
+    level: f64,
+    /// Gap in nats within which the search for the most likely frequencies ends [default: 1e-6]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
+    /// Also give the covariance of the linear estimate (in JSON)
+    #[arg(long)]
+    covariance: bool,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(crate) fn run(arguments: &EstimateArguments) -> Result {
+    let report = spec(arguments)?.run()?;
+    arguments.output.write(&report.render(arguments.output.format.into()))
+}
+
+fn spec(arguments: &EstimateArguments) -> JobResult<EstimateSpec> {
+    Ok(EstimateSpec {
+        protocol: read_protocol(&arguments.protocol)?,
+        tallies: arguments.tallies.clone(),
+        estimators: arguments.estimators.clone(),
+        level: arguments.level,
+        tolerance: arguments.tolerance,
+        covariance: arguments.covariance,
+    })
+}

@@ -1,0 +1,55 @@
+//! How far an estimate is off.
+
+/// A distance between frequencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Distance {
+    /// `Σ_x |φ_x − φ̂_x|`.
+    L1,
+    /// `(Σ_x (φ_x − φ̂_x)²)^{1/2}`.
+    L2,
+    /// `Σ_x (φ_x − φ̂_x)²`; no distance in the strict sense, but what is usually given.
+    SquaredL2,
+    /// `max_x |φ_x − φ̂_x|`.
+    Max,
+}
+
+impl Distance {
+    /// All distances.
+    pub const ALL: [Distance; 4] = [Distance::L1, Distance::L2, Distance::SquaredL2, Distance::Max];
+
+    /// The name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Distance::L1 => "l1",
+            Distance::L2 => "l2",
+            Distance::SquaredL2 => "l2sq",
+            Distance::Max => "max",
+        }
+    }
+
+    /// What it measures, in words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Distance::L1 => "sum of the absolute errors",
+            Distance::L2 => "root of the sum of the squared errors",
+            Distance::SquaredL2 => "sum of the squared errors",
+            Distance::Max => "largest absolute error",
+        }
+    }
+
+    /// The distance with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Distance::ALL.into_iter().find(|distance| distance.name() == name)
+    }
+
+    /// The distance between two vectors of frequencies.
+    pub fn between(self, truth: &[f64], estimate: &[f64]) -> f64 {
+        let errors = || truth.iter().zip(estimate).map(|(p, e)| (p - e).abs());
+        match self {
+            Distance::L1 => errors().sum(),
+            Distance::L2 => errors().map(|e| e * e).sum::<f64>().sqrt(),
+            Distance::SquaredL2 => errors().map(|e| e * e).sum(),
+            Distance::Max => errors().fold(0.0, f64::max),
+        }
+    }
+}

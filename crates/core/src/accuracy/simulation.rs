@@ -1,0 +1,139 @@
+//! Collections that might have been: reports of `n` users whose values have a given distribution.
+
+use rand_chacha::ChaCha8Rng;
+
+use crate::error::{Error, Result};
+use crate::estimate::maximum_likelihood::maximum_likelihood;
+use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, processed};
+use crate::information::monte_carlo::{binomial, multinomial};
+use crate::output::Output;
+use crate::protocol::Protocol;
+use crate::tallies::Tallies;
+
+/// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
+const GAP: f64 = 1e-3;
+
+/// Most numbers (users times inputs) that one simulated collection of whole reports may draw.
+const MAX_NUMBERS: u128 = 1 << 30;
+
+/// How reports of a protocol are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// How many support each input, one multinomial draw: a report supports one input at most.
+    Disjoint,
+    /// How many support each input: given who holds what, the bits are independent, and so two binomial draws an input do.
+    Bits,
+    /// How often each output was reported, one multinomial draw.
+    Outputs,
+    /// One user after another.
+    Users,
+}
+
+/// Draws collections and estimates from them.
+#[derive(Debug)]
+pub(crate) struct Simulation<'a> {
+    protocol: &'a Protocol,
+    estimator: Estimator,
+    n: u64,
+    inverse: LeftInverse,
+    form: Form,
+}
+
+impl<'a> Simulation<'a> {
+    /// Collections of `n` users.
+    ///
+    /// # Errors
+    /// The protocol is not faithful, or too large to be simulated.
+    pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64) -> Result<Self> {
+        let form = match (protocol, estimator) {
+            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), Estimator::MaximumLikelihood)
+            | (Protocol::SubsetSelection(_), _) => Form::Users,
+            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), _) => Form::Bits,
+            (other, _) if SupportRates::of(other).is_some() => Form::Disjoint,
+            (other, _) if other.countable_outputs(1).is_ok_and(|b| b <= 1 << 16) => Form::Outputs,
+            _ => Form::Users,
+        };
+        let simulation = Simulation { protocol, estimator, n, inverse: LeftInverse::of(protocol)?, form };
+        let (entries, max) = (u128::from(n) * protocol.inputs() as u128, MAX_NUMBERS);
+        if form == Form::Users && entries > max {
+            return Err(Error::TooMuch { what: "a simulated collection of whole reports", entries, max });
+        }
+        Ok(simulation)
+    }
+
+    /// About how many elementary steps one collection takes.
+    pub(crate) fn work(&self) -> f64 {
+        let (a, n) = (self.protocol.inputs() as f64, self.n as f64);
+        let drawing = match self.form {
+            Form::Disjoint | Form::Bits => 50.0 * a,
+            Form::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
+            Form::Users => 10.0 * n * a,
+        };
+        let most_likely = self.estimator == Estimator::MaximumLikelihood && self.form != Form::Disjoint;
+        drawing + if most_likely { 20.0 * a.powi(3) + n.min(1e5) * a * a } else { 10.0 * a }
+    }
+
+    /// The estimate from one collection, and whether it is known to be what it claims.
+    ///
+    /// # Errors
+    /// The estimator finds nothing to work with.
+    pub(crate) fn estimate(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<(Vec<f64>, bool)> {
+        let reports = self.reports(p, rng)?;
+        let linear = self.inverse.estimate(self.protocol, &reports)?;
+        if self.estimator != Estimator::MaximumLikelihood {
+            return Ok((processed(self.estimator, &linear)?, true));
+        }
+        let found = maximum_likelihood(self.protocol, &reports, linear.values(), GAP)?;
+        Ok((found.values, found.certificate.holds()))
+    }
+
+    fn reports(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Reports> {
+        match self.form {
+            Form::Disjoint => self.disjoint(p, rng).map(Reports::Supports),
+            Form::Bits => self.bits(p, rng).map(Reports::Supports),
+            Form::Outputs => {
+                let counts = multinomial(self.n, &self.protocol.push_forward(p)?, rng);
+                let counts =
+                    counts.into_iter().enumerate().map(|(row, count)| (self.protocol.output(row), count));
+                Tallies::new(self.protocol, counts.filter(|(_, count)| *count > 0)).map(Reports::Tallies)
+            }
+            Form::Users => self.users(p, rng).map(Reports::Tallies),
+        }
+    }
+
+    fn disjoint(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Supports> {
+        let rates = self.rates()?;
+        let mut shares: Vec<f64> = p.iter().map(|p_x| rates.rate(*p_x)).collect();
+        shares.push((1.0 - shares.iter().sum::<f64>()).max(0.0));
+        if !matches!(self.protocol, Protocol::Erasure(_)) {
+            // Only an erasure supports nothing; for the others what is left is rounding.
+            shares.pop();
+        }
+        let mut counts = multinomial(self.n, &shares, rng);
+        counts.truncate(p.len());
+        Supports::new(self.protocol, self.n, counts)
+    }
+
+    fn bits(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Supports> {
+        let rates = self.rates()?;
+        let holders = multinomial(self.n, p, rng);
+        let mut support = |t_x: u64| binomial(t_x, rates.own, rng) + binomial(self.n - t_x, rates.other, rng);
+        let counts = holders.into_iter().map(&mut support).collect();
+        Supports::new(self.protocol, self.n, counts)
+    }
+
+    fn users(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Tallies> {
+        let holders = multinomial(self.n, p, rng);
+        let mut counts = std::collections::HashMap::<Output, u64>::new();
+        for (x, t_x) in holders.into_iter().enumerate() {
+            for _ in 0..t_x {
+                *counts.entry(self.protocol.sample(x, rng)?).or_default() += 1;
+            }
+        }
+        Tallies::new(self.protocol, counts)
+    }
+
+    fn rates(&self) -> Result<SupportRates> {
+        self.inverse.rates().ok_or(Error::NoSupports { kind: self.protocol.kind() })
+    }
+}

@@ -1,0 +1,83 @@
+//! The expected squared error of the linear estimate, in closed form.
+//!
+//! A vote `z_Y` has mean `p`, so the mean of `n` votes is off by
+//! ```text
+//! E Σ_x (φ̂_x − p_x)² = (E|z_Y|² − |p|²)/n = (h·p − |p|²)/n,   h_x = E[|z_Y|² | X = x]
+//! ```
+//! which is linear in `p` but for `|p|²`: its mean over a prior needs two moments, and its maximum over all distributions is at the
+//! distribution nearest to `h/2`.
+
+use crate::error::Result;
+use crate::estimate::LeftInverse;
+use crate::estimate::post_processing::norm_sub;
+use crate::prior::Prior;
+use crate::protocol::Protocol;
+
+/// The expected squared length of a user's vote, for each value, and the number of users.
+#[derive(Clone, Debug)]
+pub(crate) struct SquaredError {
+    n: f64,
+    length: Vec<f64>,
+}
+
+impl SquaredError {
+    /// The squared error of the linear estimate from `n` reports.
+    ///
+    /// # Errors
+    /// As for [`LeftInverse::of`].
+    pub(crate) fn new(protocol: &Protocol, n: u64) -> Result<Self> {
+        let (inverse, a) = (LeftInverse::of(protocol)?, protocol.inputs());
+        let length = match inverse.rates() {
+            Some(rates) => {
+                let (kappa, lambda) = (rates.own, rates.other);
+                let own = kappa * (1.0 - lambda).powi(2) + (1.0 - kappa) * lambda * lambda;
+                let others = (a - 1) as f64 * lambda * (1.0 - lambda);
+                vec![(own + others) / (rates.difference * rates.difference); a]
+            }
+            None => {
+                let mut length = vec![0.0; a];
+                for row in protocol.canonical_matrix()?.rows() {
+                    let mean = row.iter().sum::<f64>() / a as f64;
+                    let vote = inverse.vote(&row.iter().map(|q| (q - mean) / mean).collect::<Vec<_>>());
+                    let square: f64 = vote.iter().map(|z| z * z).sum();
+                    length.iter_mut().zip(row).for_each(|(sum, q)| *sum += q * square);
+                }
+                length
+            }
+        };
+        Ok(SquaredError { n: n as f64, length })
+    }
+
+    /// Where users' values have distribution `p`.
+    pub(crate) fn at(&self, p: &[f64]) -> f64 {
+        self.of_moments(p, p.iter().map(|p_x| p_x * p_x).sum())
+    }
+
+    /// On average over a prior; `None` for a prior of one's own.
+    pub(crate) fn over(&self, prior: &Prior) -> Option<f64> {
+        Some(self.of_moments(&prior.mean(), second_moment(prior)?))
+    }
+
+    /// The worst distribution of all.
+    pub(crate) fn worst(&self) -> Vec<f64> {
+        norm_sub(&self.length.iter().map(|h| h / 2.0).collect::<Vec<_>>())
+    }
+
+    fn of_moments(&self, mean: &[f64], square: f64) -> f64 {
+        (self.length.iter().zip(mean).map(|(h, p_x)| h * p_x).sum::<f64>() - square) / self.n
+    }
+}
+
+/// `E Σ_x P_x²`; `None` for a prior of one's own.
+fn second_moment(prior: &Prior) -> Option<f64> {
+    if let Prior::Points(points) = prior {
+        let square = |p: &Vec<f64>| p.iter().map(|p_x| p_x * p_x).sum::<f64>();
+        return Some(points.weights().iter().zip(points.points()).map(|(w, p)| w * square(p)).sum());
+    }
+    let of_part = |(weight, part): (f64, &crate::prior::Dirichlet)| {
+        let (total, groups) = (part.total(), part.groups());
+        let sum: f64 = groups.iter().map(|g| g.count as f64 * g.alpha * (g.alpha + 1.0)).sum();
+        weight * sum / (total * (total + 1.0))
+    };
+    Some(prior.dirichlets()?.into_iter().map(of_part).sum())
+}

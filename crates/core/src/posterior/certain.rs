@@ -1,0 +1,84 @@
+//! Reports that tell all or nothing: the truth, erasure.
+//!
+//! `k_x` users surely hold `x`, the other `u = n − Σ k_x` said nothing. So `P ~ Dir(α + k)` in closed form, and `T_x − k_x` is beta-binomial: `u` users of whom each
+//! holds `x` with probability `P_x`.
+
+use rayon::prelude::*;
+
+use super::Parts;
+use super::likelihood::Likelihood;
+use super::marginal::{Marginal, Mixture, others};
+use super::summary::{Draws, Options, Posterior, Summary, mixed};
+use crate::evaluation::{Evaluation, Method};
+use crate::information::monte_carlo::{generator, multinomial, pick};
+use crate::information::reduced::ln_rising;
+use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
+
+/// The posterior when `known` users surely hold each value.
+pub(crate) fn posterior(
+    likelihood: &Likelihood,
+    known: &[u64],
+    parts: &Parts<'_>,
+    options: &Options<'_>,
+) -> Posterior {
+    let told = known.iter().sum::<u64>();
+    let silent = likelihood.n() - told;
+    let ln_joint: Vec<f64> = parts.iter().map(|(w, prior)| w.ln() + ln_evidence(prior, known)).collect();
+    let ln_total = ln_sum_exp(&ln_joint);
+    let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
+    // The two parameters of the marginal of each value under each part.
+    let shapes = |x: usize| {
+        let shape = move |(_, prior): &(f64, &Dirichlet)| {
+            (prior.alpha()[x] + known[x] as f64, others(prior, x) + (told - known[x]) as f64)
+        };
+        parts.iter().map(shape).zip(&weights).map(|(shape, w)| (*w, shape))
+    };
+    let of_value = |x: usize| {
+        let p = Mixture { parts: shapes(x).map(|(w, (a, b))| (w, beta(a, b))).collect() };
+        let (mean, sd) = mixed(shapes(x).map(|(w, (a, b))| (w, beta_binomial(silent as f64, a, b))));
+        (p.summary(options), Summary { mean: mean + known[x] as f64, sd, ..Summary::default() })
+    };
+    let (p, mut t): (Vec<Summary>, Vec<Summary>) = (0..known.len()).into_par_iter().map(of_value).unzip();
+    let draws = draws(known, silent, parts, &weights, options).into_quantiles(&mut t, options);
+    let value = ln_total + likelihood.ln_scale();
+    Posterior {
+        n: likelihood.n(),
+        method: Method::ClosedForm,
+        log_evidence: Ok(Evaluation::new(value, 1e-14 * (1.0 + value.abs()), Method::ClosedForm)),
+        p,
+        t,
+        t_quantiles: if silent == 0 { Method::ClosedForm } else { Method::MonteCarlo },
+        draws,
+        diagnostics: None,
+    }
+}
+
+/// `ln E Π_x P_x^{k_x}`.
+fn ln_evidence(prior: &Dirichlet, known: &[u64]) -> f64 {
+    let told = known.iter().sum::<u64>() as f64;
+    let rising = prior.alpha().iter().zip(known).map(|(alpha, k)| ln_rising(*alpha, *k as f64));
+    rising.sum::<f64>() - ln_rising(prior.total(), told)
+}
+
+/// A beta distribution.
+fn beta<'a>(a: f64, b: f64) -> Marginal<'a> {
+    Marginal::new(Box::new(move |ln_p, ln_q| a * ln_p + b * ln_q))
+}
+
+/// Mean and standard deviation of a beta-binomial number.
+fn beta_binomial(n: f64, a: f64, b: f64) -> (f64, f64) {
+    let (total, mean) = (a + b, a / (a + b));
+    (n * mean, (n * mean * (b / total) * (total + n) / (total + 1.0)).sqrt())
+}
+
+fn draws(known: &[u64], silent: u64, parts: &Parts<'_>, weights: &[f64], options: &Options<'_>) -> Draws {
+    let draw = |i: usize| {
+        let rng = &mut generator(options.seed, i as u64);
+        let prior = parts[pick(weights, 1.0, rng)].1;
+        let p = sample_dirichlet(prior.alpha().iter().zip(known).map(|(alpha, k)| alpha + *k as f64), rng);
+        let t = multinomial(silent, &p, rng).iter().zip(known).map(|(more, k)| more + k).collect();
+        (p, t)
+    };
+    let (p, t) = (0..options.enough_draws(known.len())).into_par_iter().map(draw).unzip();
+    Draws { p, t }
+}

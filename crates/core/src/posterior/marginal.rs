@@ -1,0 +1,263 @@
+//! One-dimensional posteriors: a density on `(0, 1)`, integrated in the log-odds.
+//!
+//! # Method
+//! A marginal density is `p^{A−1} (1−p)^{B−1} g(p)` with a smooth `g`. In `u = ln p/(1−p)` it has no singular ends, whatever `A` and `B`, and a single peak. From the
+//! peak, panels go out until `e^−45` of it is left; each is halved until two Gauss–Legendre rules of sixteen nodes agree. Distribution function and quantiles
+//! integrate within the panel where they fall, so they are as good as the integral itself.
+//!
+//! # Accuracy
+//! Means, variances and quantiles within `1e-10` of all reference values (`job/tests/posterior.rs`).
+
+use super::summary::{Options, Summary};
+use crate::information::gauss::legendre;
+use crate::prior::{Dirichlet, Prior};
+use crate::special::ln_beta;
+
+/// Nodes of a panel.
+const ORDER: usize = 16;
+
+/// A panel is halved at most so often.
+const MAX_DEPTH: u32 = 40;
+
+/// Two rules agree when they differ by less than this part of the whole.
+const AGREEMENT: f64 = 1e-14;
+
+/// What is left out beyond the last panels, as a logarithm relative to the peak.
+const LN_NEGLIGIBLE: f64 = -45.0;
+
+/// `ln p` and `ln(1 − p)` at the log-odds `u`.
+pub(crate) fn logarithms(u: f64) -> (f64, f64) {
+    let tail = (-u.abs()).exp().ln_1p();
+    if u < 0.0 { (u - tail, -tail) } else { (-tail, -u - tail) }
+}
+
+/// `p` at the log-odds `u`.
+fn probability(u: f64) -> f64 {
+    logarithms(u).0.exp()
+}
+
+/// `ln` of a density with respect to the log-odds, up to a constant, from `ln p` and `ln(1 − p)`.
+pub(crate) type LnDensity<'a> = Box<dyn Fn(f64, f64) -> f64 + Send + Sync + 'a>;
+
+/// A distribution on `(0, 1)`.
+pub(crate) struct Marginal<'a> {
+    ln_density: LnDensity<'a>,
+    /// `ln` of the density at the peak, and of the integral relative to it.
+    ln_peak: f64,
+    total: f64,
+    panels: Vec<Panel>,
+    rule: Vec<(f64, f64)>,
+}
+
+/// Part of the line, with the mass to its left and its nodes.
+struct Panel {
+    left: f64,
+    right: f64,
+    before: f64,
+    mass: f64,
+    /// Log-odds and masses.
+    nodes: Vec<(f64, f64)>,
+}
+
+impl<'a> Marginal<'a> {
+    pub(crate) fn new(ln_density: LnDensity<'a>) -> Self {
+        let ln_at = |u: f64| {
+            let (ln_p, ln_q) = logarithms(u);
+            ln_density(ln_p, ln_q)
+        };
+        let peak = peak(&ln_at);
+        let ln_peak = ln_at(peak);
+        let mut marginal =
+            Marginal { ln_density, ln_peak, total: 1.0, panels: Vec::new(), rule: legendre(ORDER) };
+        let edges = marginal.edges(peak);
+        let rough: f64 = edges.windows(2).map(|w| sum(&marginal.panel(w[0], w[1]))).sum();
+        edges.windows(2).for_each(|w| marginal.add(w[0], w[1], AGREEMENT * rough, 0));
+        for i in 1..marginal.panels.len() {
+            marginal.panels[i].before = marginal.panels[i - 1].before + marginal.panels[i - 1].mass;
+        }
+        marginal.total = marginal.panels.iter().map(|panel| panel.mass).sum();
+        marginal
+    }
+
+    /// The density relative to its peak.
+    fn relative(&self, u: f64) -> f64 {
+        let (ln_p, ln_q) = logarithms(u);
+        ((self.ln_density)(ln_p, ln_q) - self.ln_peak).exp()
+    }
+
+    /// Where panels begin and end: steps away from the peak, growing until nothing is left.
+    fn edges(&self, peak: f64) -> Vec<f64> {
+        let drop = |u: f64| self.relative(u).ln();
+        // A step that costs about half of the height on the steeper side.
+        let mut step = 1.0;
+        while step > 1e-12 && drop(peak + step).min(drop(peak - step)) < -1.0 {
+            step *= 0.5;
+        }
+        let side = |sign: f64| {
+            let (mut edges, mut width) = (vec![peak + sign * step], step);
+            while drop(edges[edges.len() - 1]) > LN_NEGLIGIBLE && edges.len() < 200 {
+                edges.push(edges[edges.len() - 1] + sign * width);
+                width *= 1.3;
+            }
+            edges
+        };
+        let mut edges: Vec<f64> = side(-1.0).into_iter().rev().collect();
+        edges.push(peak);
+        edges.extend(side(1.0));
+        edges
+    }
+
+    fn panel(&self, left: f64, right: f64) -> Vec<(f64, f64)> {
+        let (middle, half) = (0.5 * (left + right), 0.5 * (right - left));
+        let node = |(x, w): &(f64, f64)| (middle + half * x, half * w * self.relative(middle + half * x));
+        self.rule.iter().map(node).collect()
+    }
+
+    fn add(&mut self, left: f64, right: f64, tolerance: f64, depth: u32) {
+        let middle = 0.5 * (left + right);
+        let (whole, halves) =
+            (self.panel(left, right), [self.panel(left, middle), self.panel(middle, right)]);
+        let masses = halves.each_ref().map(|nodes| sum(nodes));
+        if depth < MAX_DEPTH && (sum(&whole) - masses[0] - masses[1]).abs() > tolerance {
+            self.add(left, middle, tolerance, depth + 1);
+            self.add(middle, right, tolerance, depth + 1);
+            return;
+        }
+        for ((nodes, mass), (left, right)) in
+            halves.into_iter().zip(masses).zip([(left, middle), (middle, right)])
+        {
+            self.panels.push(Panel { left, right, before: 0.0, mass, nodes });
+        }
+    }
+
+    /// `ln` of the integral of the given density.
+    pub(crate) fn ln_total(&self) -> f64 {
+        self.ln_peak + self.total.ln()
+    }
+
+    /// Mean of a function of `p`.
+    fn mean_of(&self, f: impl Fn(f64) -> f64) -> f64 {
+        let nodes = self.panels.iter().flat_map(|panel| &panel.nodes);
+        nodes.map(|(u, mass)| mass * f(probability(*u))).sum::<f64>() / self.total
+    }
+
+    /// Mean and standard deviation of `p`.
+    pub(crate) fn moments(&self) -> (f64, f64) {
+        let mean = self.mean_of(|p| p);
+        (mean, self.mean_of(|p| (p - mean).powi(2)).sqrt())
+    }
+
+    /// The probability below the log-odds `u`.
+    fn below(&self, u: f64) -> f64 {
+        let number = self.panels.partition_point(|panel| panel.right <= u);
+        let Some(panel) = self.panels.get(number) else { return 1.0 };
+        if u <= panel.left {
+            return panel.before / self.total;
+        }
+        (panel.before + sum(&self.panel(panel.left, u))) / self.total
+    }
+
+    /// The density with respect to `p`.
+    fn density(&self, p: f64) -> f64 {
+        let (ln_p, ln_q) = (p.ln(), (-p).ln_1p());
+        ((self.ln_density)(ln_p, ln_q) - ln_p - ln_q - self.ln_total()).exp()
+    }
+}
+
+fn sum(nodes: &[(f64, f64)]) -> f64 {
+    nodes.iter().map(|(_, mass)| mass).sum()
+}
+
+/// The log-odds of the peak, by golden sections; all that matters here lies within `±45`.
+fn peak(ln_at: &dyn Fn(f64) -> f64) -> f64 {
+    const SHARE: f64 = 0.618_033_988_749_894_9;
+    let (mut low, mut high) = (-45.0, 45.0);
+    let inner = |low: f64, high: f64| (high - SHARE * (high - low), low + SHARE * (high - low));
+    let (mut left, mut right) = inner(low, high);
+    let (mut at_left, mut at_right) = (ln_at(left), ln_at(right));
+    while high - low > 1e-9 {
+        if at_left > at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = inner(low, high).0;
+            at_left = ln_at(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = inner(low, high).1;
+            at_right = ln_at(right);
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// A weighted mixture of distributions on `(0, 1)`: one for each part of the prior.
+pub(crate) struct Mixture<'a> {
+    pub parts: Vec<(f64, Marginal<'a>)>,
+}
+
+impl Mixture<'_> {
+    fn mean_of(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.parts.iter().map(|(w, part)| w * part.mean_of(&f)).sum()
+    }
+
+    /// The quantile for a probability between 0 and 1, by bisection in the log-odds.
+    pub(crate) fn quantile(&self, probability_below: f64) -> f64 {
+        let panels = || self.parts.iter().flat_map(|(_, part)| &part.panels);
+        let mut low = panels().map(|panel| panel.left).fold(f64::INFINITY, f64::min);
+        let mut high = panels().map(|panel| panel.right).fold(f64::NEG_INFINITY, f64::max);
+        let below = |u: f64| self.parts.iter().map(|(w, part)| w * part.below(u)).sum::<f64>();
+        while high - low > 1e-13 * (1.0 + low.abs()) {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            if below(middle) < probability_below { low = middle } else { high = middle }
+        }
+        probability(0.5 * (low + high))
+    }
+
+    /// All that is asked about a marginal.
+    pub(crate) fn summary(&self, options: &Options<'_>) -> Summary {
+        let mean = self.mean_of(|p| p);
+        let variance = self.mean_of(|p| (p - mean).powi(2));
+        let density = |p: f64| self.parts.iter().map(|(w, part)| w * part.density(p)).sum::<f64>();
+        let quantiles: Vec<(f64, f64)> =
+            options.probabilities.iter().map(|q| (*q, self.quantile(*q))).collect();
+        Summary {
+            mean,
+            sd: variance.sqrt(),
+            quantiles,
+            density: grid(mean, variance.sqrt(), options.grid, density),
+            error: 0.0,
+        }
+    }
+}
+
+/// The density at equally spaced points around the mean, within five standard deviations and `(0, 1)`.
+pub(crate) fn grid(mean: f64, sd: f64, points: usize, density: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    let (low, high) = ((mean - 5.0 * sd).max(0.0), (mean + 5.0 * sd).min(1.0));
+    // Midpoints: the density may be infinite at 0 and 1.
+    let point = |i: usize| low + (high - low) * (i as f64 + 0.5) / points as f64;
+    (0..points).map(point).filter(|p| *p > 0.0 && *p < 1.0).map(|p| (p, density(p))).collect()
+}
+
+/// Sum of all parameters but that of `x`, without cancellation.
+pub(crate) fn others(dirichlet: &Dirichlet, x: usize) -> f64 {
+    let alpha = dirichlet.alpha()[x];
+    let group = dirichlet.groups().iter().find(|group| group.alpha == alpha);
+    group.map_or(dirichlet.total() - alpha, |group| group.others)
+}
+
+/// The prior density of `P_x` at `p`, to be shown beside the posterior's; `None` for priors that have none of closed form.
+///
+/// ```
+/// use sottovoce::{Prior, posterior::prior_density};
+/// assert!((prior_density(&Prior::symmetric(2, 1.0)?, 0, 0.3).unwrap() - 1.0).abs() < 1e-15);
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+pub fn prior_density(prior: &Prior, x: usize, p: f64) -> Option<f64> {
+    let beta = |dirichlet: &Dirichlet| {
+        let (alpha, others) = (dirichlet.alpha()[x], others(dirichlet, x));
+        ((alpha - 1.0) * p.ln() + (others - 1.0) * (-p).ln_1p() - ln_beta(alpha, others)).exp()
+    };
+    Some(prior.dirichlets()?.iter().map(|(w, dirichlet)| w * beta(dirichlet)).sum())
+}

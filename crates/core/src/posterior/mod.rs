@@ -1,0 +1,109 @@
+//! What tallies say about the distribution `P` of the values and about the tallies `T` of this very population.
+//!
+//! # Definition
+//! ```text
+//! p(P | y⃗) ∝ p(P) Π_y (QP)_y^{s_y},      T_x = how many of the n users hold x
+//! ```
+//! [paper, section "Posterior distributions"]. The log-likelihood is concave in `P`; under a Dirichlet prior the posterior is a mixture of
+//! `Dir(α + t)` over the possible tallies `t`.
+//!
+//! # Methods, in the order in which the automatic choice tries them
+//!
+//! | method | for | what is exact |
+//! |---|---|---|
+//! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
+//! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
+//! | polynomial products (`response`) | GRR at any size | marginals, evidence, moments of `T`; independent draws |
+//! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
+//! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
+//! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat tell how good |
+//!
+//! Every method also gives joint draws of `(P, T)`; where they are independent the covariance and what is not exact come from them.
+//!
+//! ```
+//! use sottovoce::posterior::{Options, posterior};
+//! use sottovoce::{Output, Prior, Protocol, Tallies};
+//!
+//! let protocol = Protocol::matrix(vec![vec![5.0 / 6.0, 1.0 / 6.0], vec![1.0 / 6.0, 5.0 / 6.0]])?;
+//! let tallies = Tallies::new(&protocol, [(Output::Index(0), 1604), (Output::Index(1), 831)])?;
+//! let found = posterior(&protocol, &Prior::jeffreys(2)?, &tallies, &Options::default())?;
+//! assert!((found.p[0].mean - 0.738).abs() < 1e-3);
+//! # Ok::<(), sottovoce::Error>(())
+//! ```
+
+mod certain;
+mod diagnostics;
+mod likelihood;
+mod marginal;
+mod mixture;
+mod points;
+mod response;
+mod sampler;
+mod summary;
+mod two_values;
+
+pub use marginal::prior_density;
+pub use mixture::MIXTURE_BUDGET;
+pub use response::exact_draws;
+pub use summary::{Diagnostics, Draws, Options, Posterior, Summary};
+
+use crate::error::{Error, Result};
+use crate::information::Choice;
+use crate::prior::{Dirichlet, Prior};
+use crate::protocol::Protocol;
+use crate::tallies::Tallies;
+use likelihood::Likelihood;
+
+/// The posterior of `P` and `T`.
+///
+/// # Errors
+/// The prior is on another number of values, or of one's own; the tallies are impossible; no method fits the choice; the chains of the
+/// sampler did not converge.
+pub fn posterior(
+    protocol: &Protocol,
+    prior: &Prior,
+    tallies: &Tallies,
+    options: &Options<'_>,
+) -> Result<Posterior> {
+    if prior.inputs() != protocol.inputs() {
+        return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() });
+    }
+    options.check_draws(prior.inputs())?;
+    let likelihood = Likelihood::new(protocol, tallies)?;
+    if let Prior::Points(points) = prior {
+        return points::posterior(&likelihood, points, options);
+    }
+    let Some(parts) = prior.dirichlets() else { return Err(Error::PosteriorPrior) };
+    if options.choice != Choice::MonteCarlo {
+        if let Some(found) = exact(protocol, &likelihood, &parts, tallies, options) {
+            return Ok(found);
+        }
+        if options.choice == Choice::Exact {
+            return Err(Error::NoExactPosterior);
+        }
+    }
+    sampler::posterior(&likelihood, prior, &parts, options)
+}
+
+/// The parts of a Dirichlet mixture with their weights.
+type Parts<'a> = [(f64, &'a Dirichlet)];
+
+/// The posterior by the first exact method that is affordable.
+fn exact(
+    protocol: &Protocol,
+    likelihood: &Likelihood,
+    parts: &Parts<'_>,
+    tallies: &Tallies,
+    options: &Options<'_>,
+) -> Option<Posterior> {
+    if let Some(known) = likelihood.certain() {
+        return Some(certain::posterior(likelihood, &known, parts, options));
+    }
+    if let Protocol::GeneralisedRandomisedResponse(response) = protocol {
+        return response::posterior(response, tallies, parts, options);
+    }
+    if likelihood.inputs() == 2 {
+        return Some(two_values::posterior(likelihood, parts, options));
+    }
+    mixture::posterior(likelihood, parts, options)
+}

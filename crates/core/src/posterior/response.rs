@@ -1,0 +1,348 @@
+//! Generalised randomised response: exact at any size.
+//!
+//! # Method
+//! With `β = e^ε − 1` the likelihood is `Π_x (1 + βp_x)^{s_x}` up to a factor: `k_x` of the `s_x` reports are *honest* ones, and the posterior is a mixture of `Dir(α + k)` with
+//! weights `∝ β^m/Γ(α0+m) Π_x C(s_x,k_x)(α_x)_{k_x}`, `m = Σ_x k_x`. Given `m` the `k_x` are independent, so with the polynomials `A_{s_x}` of [`crate::information`]
+//!
+//! * *draws*: products of the first `x` polynomials (forward), a draw of `m`, then of `k_{a−1}, …, k_0` (backward), and `P ~ Dir(α + k)`: exact and independent. The dishonest reports tell
+//!   nothing, so `T = k + Multinomial(n − m, P)`.
+//! * *marginals*: with `c_j` the coefficients of the product of all polynomials but that of `x`,
+//!
+//! ```text
+//! p(p_x) ∝ p_x^{α_x−1} (1−p_x)^{α0−α_x−1} (1 + βp_x)^{s_x} Σ_j c_j β^j (1−p_x)^j / (α0−α_x)_j
+//! ```
+//!
+//! The terms of this sum are a smooth bump over `j`, so every `h`-th of them, `h` a third of its standard deviation, gives the sum to all digits (Poisson summation).
+//!
+//! # Cost
+//! Windows of `O(√n)` coefficients. Draws: `O(a · window)` each.
+
+use std::sync::OnceLock;
+
+use rand::{Rng, RngExt};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::Parts;
+use super::marginal::{Marginal, Mixture, others};
+use super::summary::{Draws, Options, Posterior, Summary, mixed, tally_of_marginal};
+use crate::evaluation::{Evaluation, Method};
+use crate::information::grr::{EXACT_CUTOFF, Polynomials, Window};
+use crate::information::monte_carlo::{generator, multinomial, pick};
+use crate::information::reduced::ln_rising;
+use crate::output::Output;
+use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
+use crate::protocol::{Channel, GeneralisedRandomisedResponse};
+use crate::special::ln_beta;
+use crate::tallies::Tallies;
+
+/// The bump of the sum over `j` is sampled so many times in one standard deviation.
+const SAMPLES_PER_DEVIATION: f64 = 3.0;
+
+/// Most coefficients of all prefixes together, and of all suffixes: half a gigabyte each.
+const MAX_COEFFICIENTS: usize = 1 << 26;
+
+/// The posterior of randomised response, if its products fit into memory.
+pub(crate) fn posterior(
+    protocol: &GeneralisedRandomisedResponse,
+    tallies: &Tallies,
+    parts: &Parts<'_>,
+    options: &Options<'_>,
+) -> Option<Posterior> {
+    let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
+    let chains: Vec<Chain<'_>> =
+        parts.par_iter().map(|(_, prior)| Chain::new(prior, beta, &s)).collect::<Option<_>>()?;
+    let ln_joint: Vec<f64> =
+        parts.iter().zip(&chains).map(|((w, _), chain)| w.ln() + chain.ln_evidence()).collect();
+    let ln_total = ln_sum_exp(&ln_joint);
+    let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
+    let answers: Vec<[Summary; 2]> =
+        (0..s.len()).into_par_iter().map(|x| marginal(&chains, &weights, x, options)).collect();
+    let (p, mut t): (Vec<Summary>, Vec<Summary>) = answers.into_iter().map(|[p, t]| (p, t)).unzip();
+    let draws =
+        draws(&chains, &weights, options.enough_draws(s.len()), options.seed).into_quantiles(&mut t, options);
+    let n = tallies.n() as f64;
+    let value = ln_total + n * protocol.lie().ln();
+    let error = 1e-13 * (1.0 + n * protocol.lie().ln().abs());
+    Some(Posterior {
+        n: tallies.n(),
+        method: Method::Enumeration,
+        log_evidence: Ok(Evaluation::new(value, error, Method::Enumeration)),
+        p,
+        t,
+        t_quantiles: Method::MonteCarlo,
+        draws,
+        diagnostics: None,
+    })
+}
+
+/// Exact and independent draws of `P` and `T` after reports of randomised response, and nothing else: quicker than a whole posterior.
+/// `None` if the products would not fit into memory.
+pub fn exact_draws(
+    protocol: &GeneralisedRandomisedResponse,
+    tallies: &Tallies,
+    prior: &Dirichlet,
+    count: usize,
+    seed: u64,
+) -> Option<Draws> {
+    let s = counts(protocol.inputs(), tallies);
+    Some(draws(&[Chain::new(prior, protocol.epsilon().exp_m1(), &s)?], &[1.0], count, seed))
+}
+
+fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
+    let mut s = vec![0; a];
+    for (output, count) in tallies.counts() {
+        if let Output::Index(y) = output {
+            s[*y] = *count;
+        }
+    }
+    s
+}
+
+/// The marginals of `P_x` and `T_x`, the latter without quantiles.
+fn marginal(chains: &[Chain<'_>], weights: &[f64], x: usize, options: &Options<'_>) -> [Summary; 2] {
+    let parts: Vec<(f64, Marginal<'_>)> =
+        chains.iter().zip(weights).map(|(chain, w)| (*w, chain.marginal(x))).collect();
+    let of_part = |(w, marginal): &(f64, Marginal<'_>), chain: &Chain<'_>| {
+        let (mean, sd) = marginal.moments();
+        (*w, tally_of_marginal(mean, sd, chain.prior.alpha()[x], chain.prior.total(), chain.n))
+    };
+    let tally = mixed(parts.iter().zip(chains).map(|(part, chain)| of_part(part, chain)));
+    let t = Summary { mean: tally.0, sd: tally.1, ..Summary::default() };
+    [Mixture { parts }.summary(options), t]
+}
+
+fn draws(chains: &[Chain<'_>], weights: &[f64], count: usize, seed: u64) -> Draws {
+    let draw = |i: usize| {
+        let rng = &mut generator(seed, i as u64);
+        chains[pick(weights, 1.0, rng)].draw(rng)
+    };
+    let (p, t) = (0..count).into_par_iter().map(draw).unzip();
+    Draws { p, t }
+}
+
+/// The products of polynomials under one Dirichlet prior.
+struct Chain<'a> {
+    prior: &'a Dirichlet,
+    beta: f64,
+    s: &'a [u64],
+    n: u64,
+    polynomials: Polynomials,
+    factors: Vec<Window>,
+    /// `prefixes[x]` is the product of the factors before `x`; the last one is the product of all.
+    prefixes: Vec<Window>,
+    /// `suffixes[x]` is the product of the factors after `x`: made when the first marginal is asked for.
+    suffixes: OnceLock<Vec<Window>>,
+    /// The weights of the numbers of honest reports, up to a factor.
+    honest: Vec<f64>,
+}
+
+impl<'a> Chain<'a> {
+    /// The products, if they fit into memory.
+    fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Option<Self> {
+        let polynomials = Polynomials::of_tally(prior, beta, s, EXACT_CUTOFF);
+        let factors: Vec<Window> =
+            s.iter().zip(prior.alpha()).map(|(s, alpha)| polynomials.factor(*alpha, *s)).collect();
+        let (mut prefixes, mut held) = (vec![Window::one()], 0);
+        for factor in &factors {
+            let next = prefixes[prefixes.len() - 1].times(factor, EXACT_CUTOFF);
+            held += next.coefficients.len();
+            if held > MAX_COEFFICIENTS {
+                return None;
+            }
+            prefixes.push(next);
+        }
+        let all = &prefixes[factors.len()];
+        let terms = all.coefficients.iter().enumerate();
+        let honest = terms.map(|(i, c)| c * polynomials.ln_weight(all.low + i).exp()).collect();
+        let n = s.iter().sum();
+        Some(Chain { prior, beta, s, n, polynomials, factors, prefixes, suffixes: OnceLock::new(), honest })
+    }
+
+    fn suffix(&self, x: usize) -> &Window {
+        let suffixes = self.suffixes.get_or_init(|| {
+            let mut suffixes = vec![Window::one()];
+            for factor in self.factors.iter().skip(1).rev() {
+                suffixes.push(suffixes[suffixes.len() - 1].times(factor, EXACT_CUTOFF));
+            }
+            suffixes.reverse();
+            suffixes
+        });
+        &suffixes[x]
+    }
+
+    fn ln_evidence(&self) -> f64 {
+        let all = &self.prefixes[self.factors.len()];
+        all.ln_sum(|m| self.polynomials.ln_weight(m)) + self.polynomials.ln_top()
+    }
+
+    /// Draws `P` and `T`.
+    fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<u64>) {
+        let (m, mut t) = self.draw_honest(rng);
+        let p = sample_dirichlet(self.prior.alpha().iter().zip(&t).map(|(alpha, k)| alpha + *k as f64), rng);
+        t.iter_mut().zip(multinomial(self.n - m, &p, rng)).for_each(|(t, more)| *t += more);
+        (p, t)
+    }
+
+    /// Draws the honest reports of each value, and with them their number.
+    fn draw_honest(&self, rng: &mut dyn Rng) -> (u64, Vec<u64>) {
+        let a = self.factors.len();
+        let all = &self.prefixes[a];
+        let m = all.low + pick(&self.honest, self.honest.iter().sum(), rng);
+        let (mut rest, mut k) = (m, vec![0; a]);
+        for x in (0..a).rev() {
+            let k_x = split(&self.factors[x], &self.prefixes[x], rest, rng);
+            k[x] = k_x as u64;
+            rest -= k_x;
+        }
+        (m as u64, k)
+    }
+
+    /// The density of `P_x` with respect to its log-odds.
+    fn marginal(&self, x: usize) -> Marginal<'_> {
+        let (alpha, others) = (self.prior.alpha()[x], others(self.prior, x));
+        let (s, ln_beta_value, ln_norm) = (self.s[x] as f64, self.beta.ln(), ln_beta(alpha, others));
+        let bump = self.bump(x, others);
+        Marginal::new(Box::new(move |ln_p, ln_q| {
+            let honest = s * (ln_beta_value + ln_p).exp().ln_1p();
+            alpha * ln_p + others * ln_q - ln_norm + honest + bump.ln_at(ln_q)
+        }))
+    }
+
+    /// `c_j β^j/(others)_j` for every `h`-th `j`.
+    fn bump(&self, x: usize, others: f64) -> Bump {
+        let suffix = self.suffix(x);
+        let prefix = &self.prefixes[x];
+        let width = prefix.coefficients.len() + suffix.coefficients.len() - 1;
+        let (low, ln_scale) = (prefix.low + suffix.low, prefix.ln_scale + suffix.ln_scale);
+        let centre = self.polynomials.ln_centre();
+        let ln_weight = |j: usize| j as f64 * centre - ln_rising(others, j as f64);
+        let middle = low + width / 2;
+        let ln_top = ln_weight(middle);
+        let terms = |stride: usize| -> Vec<f64> {
+            let term = |i: usize| convolution(prefix, suffix, i) * (ln_weight(low + i) - ln_top).exp();
+            (0..width).step_by(stride).map(term).collect()
+        };
+        let variance = variance(prefix) + variance(suffix);
+        let deviation = (variance / (1.0 + variance / centre.exp())).sqrt();
+        let stride = ((deviation / SAMPLES_PER_DEVIATION) as usize).max(1);
+        let sampled = terms(stride);
+        let stride = if stride > 1 && !vanishes_at_ends(&sampled) { 1 } else { stride };
+        let terms = if stride == 1 { terms(1) } else { sampled };
+        Bump { terms, low, stride, ln_scale: ln_scale + ln_top + (stride as f64).ln() }
+    }
+}
+
+/// Draws how many of `total` fall to the factor and not to the product of those before it.
+fn split(factor: &Window, before: &Window, total: usize, rng: &mut dyn Rng) -> usize {
+    let (low, high) = (factor.low, factor.low + factor.coefficients.len() - 1);
+    let first = low.max((total + 1).saturating_sub(before.low + before.coefficients.len()));
+    let last = high.min(total - before.low);
+    let own = &factor.coefficients[first - low..=last - low];
+    let rest = before.coefficients[total - last - before.low..=total - first - before.low].iter().rev();
+    let weights = own.iter().zip(rest).map(|(own, rest)| own * rest);
+    let mut left = rng.random::<f64>() * weights.clone().sum::<f64>();
+    let hit = weights.into_iter().position(|weight| {
+        left -= weight;
+        left < 0.0
+    });
+    first + hit.unwrap_or(last - first)
+}
+
+/// Coefficient number `i` of a product, counted from its lowest.
+fn convolution(left: &Window, right: &Window, i: usize) -> f64 {
+    let (left, right) = (&left.coefficients, &right.coefficients);
+    let (first, last) = ((i + 1).saturating_sub(right.len()), i.min(left.len() - 1));
+    left[first..=last].iter().zip(right[i - last..=i - first].iter().rev()).map(|(l, r)| l * r).sum()
+}
+
+/// The variance of the powers of a polynomial, weighted with its coefficients.
+fn variance(window: &Window) -> f64 {
+    let total: f64 = window.coefficients.iter().sum();
+    let moment = |f: &dyn Fn(f64) -> f64| {
+        let terms = window.coefficients.iter().enumerate();
+        terms.map(|(i, c)| c * f(i as f64)).sum::<f64>() / total
+    };
+    let mean = moment(&|i| i);
+    moment(&|i| (i - mean).powi(2))
+}
+
+/// Whether nothing is cut off at either end, so that the terms are a smooth bump.
+fn vanishes_at_ends(terms: &[f64]) -> bool {
+    let largest = terms.iter().copied().fold(0.0, f64::max);
+    [terms[0], terms[terms.len() - 1]].iter().all(|end| *end < 1e-20 * largest)
+}
+
+/// A sum of powers of `1 − p`: `e^{ln_scale} Σ_i terms[i] (1−p)^{low + stride·i}`.
+struct Bump {
+    terms: Vec<f64>,
+    low: usize,
+    stride: usize,
+    ln_scale: f64,
+}
+
+impl Bump {
+    fn ln_at(&self, ln_q: f64) -> f64 {
+        let ratio = (self.stride as f64 * ln_q).exp();
+        let sum = self.terms.iter().rev().fold(0.0, |sum, term| sum * ratio + term);
+        sum.ln() + self.low as f64 * ln_q + self.ln_scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Protocol;
+
+    fn case(a: usize, epsilon: f64, s: &[u64]) -> (GeneralisedRandomisedResponse, Tallies) {
+        let protocol = Protocol::grr(a, epsilon).unwrap();
+        let counts = s.iter().enumerate().map(|(y, count)| (Output::Index(y), *count));
+        let tallies = Tallies::new(&protocol, counts).unwrap();
+        (GeneralisedRandomisedResponse::new(a, epsilon).unwrap(), tallies)
+    }
+
+    #[test]
+    fn every_marginal_integrates_to_the_evidence() {
+        let cases: [(f64, Vec<u64>); 6] = [
+            (1.0, vec![700, 10, 0, 300]),
+            (0.1, vec![40_000, 20_000, 25_000, 15_000]),
+            (8.0, vec![40_000, 2, 25_000, 15_000]),
+            (50.0, vec![7, 0, 1, 2]),
+            (1.0, vec![100_000, 0, 0, 0]),
+            (2.0, vec![0, 0, 1, 0]),
+        ];
+        for (epsilon, s) in cases {
+            for prior in
+                [Dirichlet::jeffreys(4).unwrap(), Dirichlet::new(vec![0.01, 3.0, 1e-3, 20.0]).unwrap()]
+            {
+                let chain = Chain::new(&prior, epsilon.exp_m1(), &s).unwrap();
+                for x in 0..4 {
+                    let (whole, part) = (chain.ln_evidence(), chain.marginal(x).ln_total());
+                    let rounding = 1e-11 * (1.0 + whole.abs());
+                    assert!((whole - part).abs() < rounding, "{epsilon} {s:?} {prior:?} {x}: {whole} {part}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn draws_have_the_moments_of_the_marginals() {
+        // Eight comparisons of 4 standard errors: false-alarm rate 5e-4.
+        let (protocol, tallies) = case(4, 1.0, &[50, 30, 11, 9]);
+        let prior = Dirichlet::new(vec![0.5, 2.0, 0.2, 1.0]).unwrap();
+        let options = Options { draws: 20_000, ..Options::default() };
+        let found = posterior(&protocol, &tallies, &[(1.0, &prior)], &options).unwrap();
+        let count = found.draws.p.len() as f64;
+        for x in 0..4 {
+            let p: f64 = found.draws.p.iter().map(|p| p[x]).sum::<f64>() / count;
+            let t: f64 = found.draws.t.iter().map(|t| t[x] as f64).sum::<f64>() / count;
+            for (drawn, exact) in [(p, &found.p[x]), (t, &found.t[x])] {
+                let z = (drawn - exact.mean) / (exact.sd / count.sqrt());
+                assert!(z.abs() < 4.0, "{x}: {drawn} {exact:?}");
+            }
+            let square = found.covariance(x, x);
+            assert!((square.sqrt() / found.p[x].sd - 1.0).abs() < 0.03, "{x}: {square}");
+        }
+        assert_eq!(exact_draws(&protocol, &tallies, &prior, 10, 0).unwrap().p, found.draws.p[..10]);
+    }
+}

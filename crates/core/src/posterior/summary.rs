@@ -1,0 +1,174 @@
+//! What is asked of a posterior, and what it answers.
+
+use crate::error::{Error, Result};
+use crate::evaluation::{Evaluation, Method};
+use crate::information::{Choice, Observer};
+
+/// Numbers of draws that are held unasked: some hundred megabytes.
+const MAX_NUMBERS: usize = 20_000_000;
+
+/// What the caller may choose.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// Which method; [`Choice::Asymptote`] is none here and counts as automatic.
+    pub choice: Choice,
+    /// Probabilities of the wanted quantiles.
+    pub probabilities: Vec<f64>,
+    /// Number of joint draws to give.
+    pub draws: usize,
+    /// Number of points of each marginal density.
+    pub grid: usize,
+    /// Seed of all draws. The same seed gives the same answer on any number of threads.
+    pub seed: u64,
+    /// Gives the answer of chains that did not converge, marked as such, instead of an error.
+    pub unconverged: bool,
+    /// Hears of progress, and may stop the sampler.
+    pub observer: Option<Observer<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            choice: Choice::Automatic,
+            probabilities: vec![0.05, 0.5, 0.95],
+            draws: 1000,
+            grid: 0,
+            seed: 0,
+            unconverged: false,
+            observer: None,
+        }
+    }
+}
+
+impl Options<'_> {
+    /// Draws of so many values from which what is not known exactly is found: enough for three digits of a probability, if they fit into memory.
+    pub(crate) fn enough_draws(&self, a: usize) -> usize {
+        self.draws.max(4000.min(MAX_NUMBERS / a)).max(100)
+    }
+
+    /// Refuses more draws than fit into memory.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`].
+    pub(crate) fn check_draws(&self, a: usize) -> Result<()> {
+        let (entries, max) = (self.draws as u128 * a as u128, 8 * MAX_NUMBERS as u128);
+        if entries > max {
+            return Err(Error::TooMuch { what: "the joint draws", entries, max });
+        }
+        Ok(())
+    }
+}
+
+/// The posterior of `P` and `T`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posterior {
+    /// Number of reports.
+    pub n: u64,
+    /// How the marginals of `P` were found.
+    pub method: Method,
+    /// `ln P(Y⃗ = y⃗)` for one ordering of the reports, or why it is not known.
+    pub log_evidence: std::result::Result<Evaluation, &'static str>,
+    /// The marginals of `P`.
+    pub p: Vec<Summary>,
+    /// The marginals of `T`, without densities.
+    pub t: Vec<Summary>,
+    /// How the quantiles of `T` were found.
+    pub t_quantiles: Method,
+    /// Joint draws.
+    pub draws: Draws,
+    /// How good the chains of the sampler are; `None` where draws are independent.
+    pub diagnostics: Option<Diagnostics>,
+}
+
+/// A marginal in numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sd: f64,
+    /// Probabilities and quantiles.
+    pub quantiles: Vec<(f64, f64)>,
+    /// Points and densities.
+    pub density: Vec<(f64, f64)>,
+    /// Monte Carlo standard error of the mean; 0 for exact methods.
+    pub error: f64,
+}
+
+/// Joint draws of `P` and `T`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draws {
+    /// Draws of `P`.
+    pub p: Vec<Vec<f64>>,
+    /// Draws of `T`, of the same number.
+    pub t: Vec<Vec<u64>>,
+}
+
+impl Draws {
+    /// Sets the quantiles of `T` and keeps as many draws as were asked for.
+    pub(crate) fn into_quantiles(mut self, t: &mut [Summary], options: &Options<'_>) -> Draws {
+        for (x, t) in t.iter_mut().enumerate() {
+            t.quantiles = tally_quantiles(&self.t, x, &options.probabilities);
+        }
+        self.p.truncate(options.draws);
+        self.t.truncate(options.draws);
+        self
+    }
+}
+
+/// How well the chains of the sampler agree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostics {
+    /// Number of chains.
+    pub chains: usize,
+    /// Draws of each.
+    pub length: usize,
+    /// The largest split R-hat of ranks, over all values.
+    pub r_hat: f64,
+    /// The smallest effective sample size of ranks.
+    pub bulk: f64,
+    /// The smallest effective sample size for the 5 % and 95 % quantiles.
+    pub tail: f64,
+    /// Share of proposals that the exact likelihood accepted.
+    pub acceptance: f64,
+    /// Whether R-hat and sample sizes are good enough.
+    pub converged: bool,
+}
+
+impl Posterior {
+    /// Covariance of `P_x` and `P_y`, from the joint draws.
+    pub fn covariance(&self, x: usize, y: usize) -> f64 {
+        let (count, [mean_x, mean_y]) = (self.draws.p.len() as f64, [x, y].map(|v| self.p[v].mean));
+        self.draws.p.iter().map(|p| (p[x] - mean_x) * (p[y] - mean_y)).sum::<f64>() / count
+    }
+}
+
+/// Mean and standard deviation of `T_x` from those of `P_x` under a Dirichlet prior with sum of parameters `alpha_0`:
+/// `P | T ~ Dir(α + T)`, so `E P_x = (α_x + E T_x)/(α0 + n)` and `Var T_x = N(N+1) Var P_x − N E P_x (1 − E P_x)`, `N = α0 + n`.
+pub(crate) fn tally_of_marginal(mean: f64, sd: f64, alpha: f64, alpha_0: f64, n: u64) -> (f64, f64) {
+    let total = alpha_0 + n as f64;
+    let variance = total * ((total + 1.0) * sd * sd - mean * (1.0 - mean));
+    ((total * mean - alpha).clamp(0.0, n as f64), variance.max(0.0).sqrt())
+}
+
+/// Mean and standard deviation of a mixture of distributions given by weight, mean and standard deviation.
+pub(crate) fn mixed(parts: impl Iterator<Item = (f64, (f64, f64))> + Clone) -> (f64, f64) {
+    let mean = parts.clone().map(|(w, (mean, _))| w * mean).sum::<f64>();
+    let variance = parts.map(|(w, (m, sd))| w * (sd * sd + (m - mean).powi(2))).sum::<f64>();
+    (mean, variance.sqrt())
+}
+
+/// The sample quantile of sorted values, linear between them.
+pub(crate) fn sample_quantile(sorted: &[f64], probability: f64) -> f64 {
+    let position = probability * (sorted.len() - 1) as f64;
+    let (low, share) = (position.floor() as usize, position.fract());
+    sorted[low] + share * (sorted[(low + 1).min(sorted.len() - 1)] - sorted[low])
+}
+
+/// The quantiles of tallies: the smallest value that is reached in at least the given share of the draws.
+fn tally_quantiles(draws: &[Vec<u64>], x: usize, probabilities: &[f64]) -> Vec<(f64, f64)> {
+    let mut values: Vec<u64> = draws.iter().map(|t| t[x]).collect();
+    values.sort_unstable();
+    let rank = |q: f64| ((q * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1;
+    probabilities.iter().map(|q| (*q, values[rank(*q)] as f64)).collect()
+}

@@ -1,0 +1,98 @@
+//! Two values: one integral, for any protocol and any number of users.
+//!
+//! `P_1 = 1 − P_0`, so the posterior is the density `p^{α_0−1} (1−p)^{α_1−1} Π_y (base_y + gain_{y0} p + gain_{y1} (1−p))^{s_y}` on a line.
+
+use rand::RngExt;
+use rayon::prelude::*;
+
+use super::Parts;
+use super::likelihood::Likelihood;
+use super::marginal::{Marginal, Mixture};
+use super::summary::{Draws, Options, Posterior, Summary, mixed, tally_of_marginal};
+use crate::evaluation::{Evaluation, Method};
+use crate::information::monte_carlo::generator;
+use crate::prior::ln_sum_exp;
+use crate::special::ln_beta;
+
+/// The posterior of two values.
+pub(crate) fn posterior(likelihood: &Likelihood, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
+    let rows: Vec<[f64; 3]> = rows(likelihood);
+    let marginals = [0, 1].map(|x| {
+        let of_part = |(_, prior): &(f64, &crate::prior::Dirichlet)| {
+            density(&rows, x, prior.alpha()[x], prior.alpha()[1 - x])
+        };
+        parts.iter().map(of_part).collect::<Vec<_>>()
+    });
+    let ln_joint: Vec<f64> =
+        parts.iter().zip(&marginals[0]).map(|((w, _), m)| w.ln() + m.ln_total()).collect();
+    let ln_total = ln_sum_exp(&ln_joint);
+    let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
+    let [first, second] =
+        marginals.map(|parts| Mixture { parts: weights.iter().copied().zip(parts).collect() });
+    let tally = |mixture: &Mixture<'_>, x: usize| {
+        let of_part =
+            |((w, marginal), (_, prior)): (&(f64, Marginal<'_>), &(f64, &crate::prior::Dirichlet))| {
+                let (mean, sd) = marginal.moments();
+                (*w, tally_of_marginal(mean, sd, prior.alpha()[x], prior.total(), likelihood.n()))
+            };
+        let (mean, sd) = mixed(mixture.parts.iter().zip(parts).map(of_part));
+        Summary { mean, sd, ..Summary::default() }
+    };
+    let mut t = vec![tally(&first, 0), tally(&second, 1)];
+    let draws = draws(likelihood, &first, options).into_quantiles(&mut t, options);
+    let value = ln_total + likelihood.ln_scale();
+    Posterior {
+        n: likelihood.n(),
+        method: Method::Quadrature,
+        log_evidence: Ok(Evaluation::new(value, 1e-13 * (1.0 + value.abs()), Method::Quadrature)),
+        p: vec![first.summary(options), second.summary(options)],
+        t,
+        t_quantiles: Method::MonteCarlo,
+        draws,
+        diagnostics: None,
+    }
+}
+
+/// Count and the two entries of every row that depends on the value.
+fn rows(likelihood: &Likelihood) -> Vec<[f64; 3]> {
+    let full = |row: super::likelihood::RowView<'_>| {
+        let mut entries = [0.0; 2];
+        row.write(&mut entries);
+        [row.count as f64, entries[0], entries[1]]
+    };
+    likelihood.rows().filter(|row| !row.members.is_empty()).map(full).collect()
+}
+
+/// The posterior density of `P_x` with respect to its log-odds; its integral is the evidence.
+fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> {
+    let ln_norm = ln_beta(alpha, other);
+    Marginal::new(Box::new(move |ln_p, ln_q| {
+        let (p, q) = (ln_p.exp(), ln_q.exp());
+        let term = |row: &[f64; 3]| {
+            let (own, rest) = (row[1 + x], row[2 - x]);
+            // Where one value never gives the output, the logarithm of the other's share keeps its digits.
+            row[0]
+                * if rest == 0.0 {
+                    own.ln() + ln_p
+                } else if own == 0.0 {
+                    rest.ln() + ln_q
+                } else {
+                    (own * p + rest * q).ln()
+                }
+        };
+        alpha * ln_p + other * ln_q - ln_norm + rows.iter().map(term).sum::<f64>()
+    }))
+}
+
+/// Independent draws by the inverse of the distribution function.
+fn draws(likelihood: &Likelihood, first: &Mixture<'_>, options: &Options<'_>) -> Draws {
+    let draw = |i: usize| {
+        let rng = &mut generator(options.seed, i as u64);
+        let p_0 = first.quantile(rng.random::<f64>());
+        let p = vec![p_0, 1.0 - p_0];
+        let t = likelihood.sample_tallies(&p, rng);
+        (p, t)
+    };
+    let (p, t) = (0..options.enough_draws(2)).into_par_iter().map(draw).unzip();
+    Draws { p, t }
+}

@@ -1,0 +1,265 @@
+//! Designs against laws and against numbers found otherwise.
+
+use proptest::prelude::*;
+use sottovoce::design::{
+    Effort, Requirement, best_for_one_user, best_protocol, block_selection, difference_set,
+};
+use sottovoce::metric::{
+    Settings, asymptotic_utility, average_privacy, effective_participation, truth_utility,
+};
+use sottovoce::prior::Points;
+use sottovoce::{Analysis, Metric, Prior, Protocol};
+
+fn settings() -> Settings {
+    Settings { tolerance: Some(1e-6), ..Settings::default() }
+}
+
+fn utility(protocol: &Protocol, prior: &Prior) -> f64 {
+    asymptotic_utility(protocol, prior, &settings()).map_or(f64::NEG_INFINITY, |u| u.value)
+}
+
+fn participation(protocol: &Protocol, prior: &Prior) -> f64 {
+    let truth = truth_utility(prior, &settings()).unwrap();
+    effective_participation(asymptotic_utility(protocol, prior, &settings()), truth).unwrap().value
+}
+
+fn privacy(protocol: &Protocol, prior: &Prior) -> f64 {
+    average_privacy(protocol, prior, &settings()).unwrap().value
+}
+
+fn design(prior: &Prior, epsilon: Option<f64>, least: Option<f64>) -> (Protocol, f64) {
+    let requirement = Requirement::new(epsilon, least).unwrap();
+    let design = best_protocol(prior, &requirement, Effort::default()).unwrap();
+    (design.protocol, design.certificate.gap)
+}
+
+fn jeffreys(a: usize) -> Prior {
+    Prior::jeffreys(a).unwrap()
+}
+
+#[test]
+fn six_inputs_take_pairs() {
+    let prior = jeffreys(6);
+    let (protocol, gap) = design(&prior, Some(1.0), None);
+    assert_eq!(protocol, Protocol::subset(6, 2, 1.0).unwrap());
+    assert!(gap < 1e-4, "{gap}");
+    assert!((participation(&protocol, &prior) - 0.0152).abs() < 1e-4);
+    assert!((participation(&Protocol::grr(6, 1.0).unwrap(), &prior) - 0.0138).abs() < 1e-4);
+    assert!((participation(&Protocol::oue(6, 1.0).unwrap(), &prior) - 0.0121).abs() < 1e-4);
+}
+
+#[test]
+fn three_inputs_take_randomised_response_and_four_take_pairs() {
+    for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
+        let (protocol, gap) = design(&jeffreys(3), Some(epsilon), None);
+        assert_eq!(protocol, Protocol::grr(3, epsilon).unwrap());
+        assert!(gap < 1e-4, "{epsilon} {gap}");
+    }
+    let (protocol, gap) = design(&jeffreys(4), Some(0.5), None);
+    assert_eq!(protocol, Protocol::subset(4, 2, 0.5).unwrap());
+    assert!(gap < 1e-4, "{gap}");
+}
+
+#[test]
+fn average_privacy_alone_is_met_by_erasure_under_jeffreys() {
+    let prior = jeffreys(3);
+    let (protocol, gap) = design(&prior, None, Some(0.5));
+    let found = participation(&protocol, &prior);
+    assert!(gap < 1e-4 && (found - 0.5).abs() <= found * (2.0 * gap).exp_m1() + 1e-9, "{found} {gap}");
+    assert_eq!(protocol.kind(), "erasure");
+}
+
+#[test]
+fn a_concentrated_prior_has_better_than_erasure() {
+    let prior = Prior::dirichlet(vec![50.0, 50.0]).unwrap();
+    let (protocol, gap) = design(&prior, None, Some(0.5));
+    assert!(gap < 1e-4, "{gap}");
+    assert!(privacy(&protocol, &prior) >= 0.5);
+    // Erasure with the same average privacy has 0.5; the best is above it by far more than the gap.
+    assert!(participation(&protocol, &prior) > 0.6, "{}", participation(&protocol, &prior));
+}
+
+/// The `ε ≤ 2` of a family with the least average privacy 0.7, by bisection.
+fn tuned(family: impl Fn(f64) -> Protocol, prior: &Prior, epsilon: f64, least: f64) -> Protocol {
+    let (mut low, mut high) = (1e-3, epsilon);
+    if privacy(&family(epsilon), prior) >= least {
+        return family(epsilon);
+    }
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if privacy(&family(middle), prior) >= least { low = middle } else { high = middle }
+    }
+    family(low)
+}
+
+#[test]
+fn both_requirements_are_met_and_tuned_protocols_beaten() {
+    for a in [3, 4] {
+        let prior = jeffreys(a);
+        let (protocol, gap) = design(&prior, Some(2.0), Some(0.7));
+        assert!(gap < 1e-4, "{gap}");
+        assert!(privacy(&protocol, &prior) >= 0.7 && protocol.level().unwrap() <= 2.0 + 1e-12);
+        let best = utility(&protocol, &prior);
+        let families: [fn(usize, f64) -> sottovoce::Result<Protocol>; 3] =
+            [Protocol::grr, Protocol::oue, Protocol::rappor];
+        for family in families {
+            let other = tuned(|e| family(a, e).unwrap(), &prior, 2.0, 0.7);
+            assert!(best > utility(&other, &prior) + 1e-3, "{a} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn many_inputs_take_the_subset_size_that_the_climb_finds() {
+    for (a, epsilon, size) in [(16, 1.0, 4), (100, 1.0, 27), (1000, 4.0, 18)] {
+        let (protocol, gap) = design(&jeffreys(a), Some(epsilon), None);
+        assert!(gap < 1e-4, "{a} {gap}");
+        let Protocol::SubsetSelection(subset) = &protocol else { panic!("{protocol:?}") };
+        assert!(subset.size().abs_diff(size) <= 1, "{a} {epsilon} {subset:?}");
+    }
+}
+
+/// One solver answers up to twelve inputs and another beyond; both take the size that the metric itself finds best.
+#[test]
+fn the_path_for_many_inputs_continues_the_other() {
+    for a in [12, 13] {
+        let (protocol, gap) = design(&jeffreys(a), Some(1.0), None);
+        assert!(gap < 1e-4, "{a} {gap}");
+        let coarse = Settings { tolerance: Some(1e-5), ..Settings::default() };
+        let utility =
+            |protocol: &Protocol| asymptotic_utility(protocol, &jeffreys(a), &coarse).unwrap().value;
+        let best = utility(&protocol);
+        for k in 2..=5 {
+            assert!(best >= utility(&Protocol::subset(a, k, 1.0).unwrap()) - 5e-5, "{a} {k}");
+        }
+    }
+}
+
+#[test]
+fn unlike_inputs_are_treated_unlike() {
+    let prior = Prior::dirichlet(vec![0.3, 0.3, 1.0, 2.5]).unwrap();
+    let (protocol, gap) = design(&prior, Some(1.0), None);
+    assert!(gap < 1e-4, "{gap}");
+    let best = utility(&protocol, &prior);
+    for k in 1..4 {
+        assert!(best >= utility(&Protocol::subset(4, k, 1.0).unwrap(), &prior) - 1e-7);
+    }
+}
+
+#[test]
+fn what_cannot_be_designed_is_refused() {
+    let refused = |prior: &Prior, epsilon, least| {
+        best_protocol(prior, &Requirement::new(epsilon, least).unwrap(), Effort::default()).is_err()
+    };
+    assert!(refused(&jeffreys(7), None, Some(0.5)));
+    assert!(refused(&jeffreys(10_001), Some(1.0), None));
+    assert!(refused(&Prior::dirichlet((1..14).map(f64::from).collect()).unwrap(), Some(1.0), None));
+    for (epsilon, least) in [(None, None), (Some(-1.0), None), (Some(f64::NAN), None), (None, Some(1.0))] {
+        assert!(Requirement::new(epsilon, least).is_err());
+    }
+}
+
+#[test]
+fn a_plane_loses_little() {
+    let (a, epsilon) = (13, 0.8);
+    let plane = block_selection(a, &difference_set(a, 4).unwrap(), epsilon).unwrap();
+    let all = Protocol::subset(a, 4, epsilon).unwrap();
+    assert!((plane.level().unwrap() - epsilon).abs() < 1e-12);
+    let (few, many) = (utility(&plane, &jeffreys(a)), utility(&all, &jeffreys(a)));
+    assert!(few < many + 1e-5 && few > many - 0.05, "{few} {many}");
+}
+
+/// A random `ε`-LDP matrix: rows of random heights, made column-stochastic by a last row where that is possible.
+fn random_protocol(heights: &[Vec<f64>], epsilon: f64) -> Option<Protocol> {
+    let a = heights[0].len();
+    let mut rows: Vec<Vec<f64>> =
+        heights.iter().map(|row| row.iter().map(|h| 1.0 + h * epsilon.exp_m1()).collect()).collect();
+    let sums: Vec<f64> = (0..a).map(|x| rows.iter().map(|row| row[x]).sum()).collect();
+    // The rest 1 − s·sum must itself be within e^ε.
+    let most = sums.iter().copied().fold(0.0, f64::max);
+    let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
+    let scale = epsilon.exp_m1() / (epsilon.exp() * most - least);
+    rows.iter_mut().flatten().for_each(|entry| *entry *= scale);
+    rows.push(sums.iter().map(|sum| 1.0 - scale * sum).collect());
+    let protocol = Protocol::matrix(rows).ok()?;
+    (protocol.level().ok()? <= epsilon + 1e-9).then_some(protocol)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_optimum_never_loses(
+        alpha in prop::collection::vec(0.2f64..5.0, 2..=4),
+        epsilon in 0.1f64..3.0,
+        heights in prop::collection::vec(prop::collection::vec(0.0f64..=1.0, 4), 2..=7),
+    ) {
+        let a = alpha.len();
+        let prior = Prior::dirichlet(alpha).unwrap();
+        let (protocol, gap) = design(&prior, Some(epsilon), None);
+        prop_assert!(gap < 1e-4, "gap {}", gap);
+        prop_assert!(protocol.level().unwrap() <= epsilon + 1e-9);
+        let best = utility(&protocol, &prior);
+        let mut others = vec![
+            Protocol::grr(a, epsilon).unwrap(), Protocol::rappor(a, epsilon).unwrap(), Protocol::oue(a, epsilon).unwrap(),
+            Protocol::blh(a, epsilon).unwrap(), Protocol::lh(a, 3, epsilon).unwrap(),
+        ];
+        others.extend((1..a).map(|k| Protocol::subset(a, k, epsilon).unwrap()));
+        let heights: Vec<Vec<f64>> = heights.iter().map(|row| row[..a].to_vec()).collect();
+        others.extend(random_protocol(&heights, epsilon));
+        for other in others {
+            // Utilities are good to 1e-6.
+            prop_assert!(best + gap + 3e-6 >= utility(&other, &prior), "{other:?} beats {protocol:?}");
+        }
+    }
+
+    #[test]
+    fn one_report_is_never_told_more_by_another_protocol(
+        left in prop::collection::vec(0.05f64..1.0, 4),
+        right in prop::collection::vec(0.05f64..1.0, 4),
+        epsilon in 0.1f64..4.0,
+    ) {
+        let scaled = |p: &[f64]| { let total: f64 = p.iter().sum(); p.iter().map(|v| v / total).collect::<Vec<_>>() };
+        let prior = Prior::Points(Points::new(vec![0.4, 0.6], vec![scaled(&left), scaled(&right)]).unwrap());
+        let design = best_for_one_user(&prior, epsilon).unwrap();
+        prop_assert!(design.gap < 1e-10 * design.information.max(1e-6));
+        prop_assert!(design.protocol.level().unwrap() <= epsilon + 1e-9);
+        let told = |protocol: &Protocol| {
+            let analysis = Analysis::new(protocol, &prior).unwrap();
+            analysis.answer(Metric::AggregatorDistribution, Some(1)).number().unwrap().value
+        };
+        prop_assert!((told(&design.protocol) - design.information).abs() < 1e-9);
+        for other in [
+            Protocol::grr(4, epsilon).unwrap(), Protocol::subset(4, 2, epsilon).unwrap(), Protocol::oue(4, epsilon).unwrap(),
+        ] {
+            prop_assert!(told(&other) <= design.information + 1e-9, "{other:?}");
+        }
+    }
+}
+
+/// Kairouz, Oh and Viswanath: at high privacy the best test of two hypotheses has two outputs (sets where the likelihood ratio is above and
+/// below 1); at low privacy it is randomised response.
+#[test]
+fn two_hypotheses_at_high_and_low_privacy() {
+    let (p, q) = (vec![0.5, 0.3, 0.15, 0.05], vec![0.1, 0.15, 0.25, 0.5]);
+    let prior = Prior::Points(Points::new(vec![0.5, 0.5], vec![p, q]).unwrap());
+    let high = best_for_one_user(&prior, 0.1).unwrap().protocol.to_matrix().unwrap();
+    let rows: Vec<&[f64]> = high.rows().collect();
+    assert_eq!(rows.len(), 2);
+    let e = 0.1f64.exp();
+    for row in rows {
+        let above = if row[0] > 0.5 { [e, e, 1.0, 1.0] } else { [1.0, 1.0, e, e] };
+        for (q_yx, share) in row.iter().zip(above) {
+            assert!((q_yx - share / (1.0 + e)).abs() < 1e-12);
+        }
+    }
+    let low = best_for_one_user(&prior, 8.0).unwrap();
+    let mut rows: Vec<Vec<f64>> = low.protocol.to_matrix().unwrap().rows().map(<[f64]>::to_vec).collect();
+    rows.sort_by(|l, r| {
+        r.iter().zip(l).find(|(r, l)| r != l).map_or(std::cmp::Ordering::Equal, |(r, l)| r.total_cmp(l))
+    });
+    let response = Protocol::grr(4, 8.0).unwrap().to_matrix().unwrap();
+    for (row, expected) in rows.iter().zip(response.rows()) {
+        assert!(row.iter().zip(expected).all(|(l, r)| (l - r).abs() < 1e-9), "{row:?}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Posteriors: methods against each other, and intervals against the truth that they are about.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use sottovoce::information::{Choice, Progress};
+use sottovoce::posterior::{Options, Posterior, posterior};
+use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
+use sottovoce::{Error, Output, Prior, Protocol, Tallies};
+
+fn counted(protocol: &Protocol, counts: &[u64]) -> Tallies {
+    Tallies::new(protocol, counts.iter().enumerate().map(|(y, count)| (Output::Index(y), *count))).unwrap()
+}
+
+fn as_matrix(protocol: &Protocol) -> Protocol {
+    Protocol::matrix(protocol.to_matrix().unwrap().rows().map(<[f64]>::to_vec).collect()).unwrap()
+}
+
+fn mixture() -> Prior {
+    let parts = [vec![0.5, 2.0, 1.0], vec![6.0, 0.3, 3.0]].map(|alpha| Dirichlet::new(alpha).unwrap());
+    Prior::DirichletMixture(DirichletMixture::new(vec![0.3, 0.7], parts.into()).unwrap())
+}
+
+/// Largest difference of means, standard deviations and quantiles, relative to the standard deviation.
+fn distance(left: &Posterior, right: &Posterior) -> f64 {
+    let pairs = left.p.iter().zip(&right.p).chain(left.t.iter().zip(&right.t)).enumerate();
+    let of_pair = |(i, (l, r)): (usize, (&_, &_))| {
+        let (l, r): (&sottovoce::posterior::Summary, &sottovoce::posterior::Summary) = (l, r);
+        let mut worst = (l.mean - r.mean).abs().max((l.sd - r.sd).abs());
+        // Quantiles of tallies may come from draws.
+        if i < left.p.len() {
+            worst =
+                l.quantiles.iter().zip(&r.quantiles).map(|(l, r)| (l.1 - r.1).abs()).fold(worst, f64::max);
+        }
+        worst / (l.sd + 1e-3)
+    };
+    pairs.map(of_pair).fold(0.0, f64::max)
+}
+
+#[test]
+fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
+    for prior in [Prior::jeffreys(3).unwrap(), Prior::dirichlet(vec![0.05, 3.0, 40.0]).unwrap(), mixture()] {
+        for epsilon in [0.1, 1.0, 5.0, 50.0] {
+            let grr = Protocol::grr(3, epsilon).unwrap();
+            let counts = [40, 0, 17];
+            let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
+            let matrix = as_matrix(&grr);
+            let all = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
+            let off = distance(&products, &all);
+            assert!(off < 1e-7, "{epsilon} {prior:?}: {off:e}");
+            let (l, r) = (products.log_evidence.unwrap().value, all.log_evidence.unwrap().value);
+            assert!((l - r).abs() < 1e-10, "{epsilon}: {l} {r}");
+        }
+    }
+}
+
+#[test]
+fn two_values_by_products_and_by_quadrature_agree_for_a_million_users() {
+    let (grr, prior) = (Protocol::grr(2, 0.5).unwrap(), Prior::dirichlet(vec![0.5, 3.0]).unwrap());
+    for counts in [[600_000, 400_000], [1_000_000, 0], [0, 1]] {
+        let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
+        let matrix = as_matrix(&grr);
+        let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
+        let off = distance(&products, &quadrature);
+        assert!(off < 1e-6, "{counts:?}: {off:e}");
+    }
+}
+
+#[test]
+fn the_truth_and_blanks_have_closed_forms() {
+    let (identity, prior) = (Protocol::identity(3).unwrap(), Prior::jeffreys(3).unwrap());
+    let found = posterior(&identity, &prior, &counted(&identity, &[5, 0, 2]), &Options::default()).unwrap();
+    assert!((found.p[0].mean - 5.5 / 8.5).abs() < 1e-13);
+    assert_eq!((found.t[0].mean, found.t[0].sd, found.t[0].quantiles[0].1), (5.0, 0.0, 5.0));
+    let erasure = Protocol::erasure(3, 0.4).unwrap();
+    let blanks = posterior(&erasure, &prior, &counted(&erasure, &[5, 0, 2, 6]), &Options::default()).unwrap();
+    assert!(distance(&found, &Posterior { t: found.t.clone(), ..blanks.clone() }) < 1e-12);
+    let matrix = as_matrix(&erasure);
+    let chains = Options { choice: Choice::MonteCarlo, ..Options::default() };
+    let sampled = posterior(&matrix, &prior, &counted(&matrix, &[5, 0, 2, 6]), &chains).unwrap();
+    assert!((sampled.t[1].mean - blanks.t[1].mean).abs() < 4.0 * sampled.t[1].error + 1e-9);
+}
+
+#[test]
+fn bayes_rule_for_points() {
+    let points = vec![vec![0.2, 0.8], vec![0.6, 0.4]];
+    let prior = Prior::Points(Points::new(vec![0.3, 0.7], points).unwrap());
+    let identity = Protocol::identity(2).unwrap();
+    let found = posterior(&identity, &prior, &counted(&identity, &[1, 2]), &Options::default()).unwrap();
+    let joint = [0.3 * 0.2 * 0.64, 0.7 * 0.6 * 0.16];
+    let mean = (joint[0] * 0.2 + joint[1] * 0.6) / (joint[0] + joint[1]);
+    assert!((found.p[0].mean - mean).abs() < 1e-14);
+    assert!((found.log_evidence.unwrap().value - (joint[0] + joint[1]).ln()).abs() < 1e-14);
+    let certain =
+        Prior::Points(Points::new(vec![0.5, 0.5], vec![vec![0.0, 0.5, 0.5], vec![0.0, 0.2, 0.8]]).unwrap());
+    let identity = Protocol::identity(3).unwrap();
+    let refused = posterior(&identity, &certain, &counted(&identity, &[1, 0, 0]), &Options::default());
+    assert_eq!(refused.unwrap_err(), Error::ImpossibleReports);
+}
+
+/// Twelve means of `P` and `T` in each of four cases at four standard errors: false-alarm rate 0.3 %.
+#[test]
+fn chains_meet_exact_posteriors_under_unequal_priors() {
+    let priors = [Prior::dirichlet(vec![0.1, 1.0, 7.0]).unwrap(), mixture()];
+    for prior in &priors {
+        for protocol in [Protocol::oue(3, 0.5).unwrap(), Protocol::subset(3, 2, 4.0).unwrap()] {
+            let tallies = simulated(&protocol, &[0.2, 0.3, 0.5], 150, 5);
+            let exact = posterior(&protocol, prior, &tallies, &Options::default()).unwrap();
+            let options = Options { choice: Choice::MonteCarlo, ..Options::default() };
+            let sampled = posterior(&protocol, prior, &tallies, &options).unwrap();
+            assert!(exact.diagnostics.is_none() && sampled.diagnostics.as_ref().unwrap().converged);
+            for (e, s) in exact.p.iter().zip(&sampled.p).chain(exact.t.iter().zip(&sampled.t)) {
+                assert!((e.mean - s.mean).abs() < 4.0 * s.error + 1e-9, "{protocol:?}: {e:?} {s:?}");
+                assert!((e.sd / s.sd - 1.0).abs() < 0.15, "{protocol:?}: {e:?} {s:?}");
+            }
+            if let Ok(found) = sampled.log_evidence {
+                assert!((found.value - exact.log_evidence.unwrap().value).abs() < 4.0 * found.error + 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_matter_and_an_early_end_is_refused() {
+    let (protocol, prior) = (Protocol::oue(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
+    let tallies = simulated(&protocol, &[0.1, 0.2, 0.3, 0.4, 0.0], 300, 1);
+    let options = Options { choice: Choice::MonteCarlo, ..Options::default() };
+    let many = posterior(&protocol, &prior, &tallies, &options).unwrap();
+    let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(many, single.install(|| posterior(&protocol, &prior, &tallies, &options)).unwrap());
+    let stop = |_: &Progress| std::ops::ControlFlow::Break(());
+    let stopped = Options { observer: Some(&stop), ..options };
+    let refused = posterior(&protocol, &prior, &tallies, &stopped).unwrap_err();
+    assert!(matches!(refused, Error::Unconverged { .. }), "{refused}");
+    let seen = posterior(&protocol, &prior, &tallies, &Options { unconverged: true, ..stopped }).unwrap();
+    assert!(!seen.diagnostics.unwrap().converged);
+}
+
+/// The tallies of the reports of `n` users.
+fn simulated(protocol: &Protocol, p: &[f64], n: usize, seed: u64) -> Tallies {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut counts = std::collections::BTreeMap::<Output, u64>::new();
+    for _ in 0..n {
+        let mut rest = rng.random::<f64>();
+        let x = p.iter().position(|p_x| {
+            rest -= p_x;
+            rest < 0.0
+        });
+        let x = x.unwrap_or_else(|| p.iter().rposition(|p_x| *p_x > 0.0).unwrap());
+        *counts.entry(protocol.sample(x, &mut rng).unwrap()).or_default() += 1;
+    }
+    Tallies::new(protocol, counts).unwrap()
+}
+
+/// Whether the 90 % interval of a simulated `P_0` covers it, and its rank among 99 draws.
+fn trial(protocol: &Protocol, alpha: &[f64], n: usize, seed: u64) -> (bool, usize) {
+    let dirichlet = Dirichlet::new(alpha.to_vec()).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xABCD);
+    let p: Vec<f64> = dirichlet.sample_ln(&mut rng).iter().map(|ln| ln.exp()).collect();
+    let tallies = simulated(protocol, &p, n, seed);
+    let options = Options { seed, draws: 99, unconverged: true, ..Options::default() };
+    let found = posterior(protocol, &Prior::Dirichlet(dirichlet), &tallies, &options).unwrap();
+    let [low, high] = [found.p[0].quantiles[0].1, found.p[0].quantiles[2].1];
+    let rank = found.draws.p.iter().filter(|draw| draw[0] < p[0]).count();
+    ((low..=high).contains(&p[0]), rank)
+}
+
+/// Simulated distributions and reports: 90 % intervals cover nine times of ten, and the truth is as likely anywhere among the draws.
+///
+/// Each case may be off by four binomial standard deviations, and χ² of ten classes of ranks by up to 45 (nine degrees of freedom); with forty
+/// cases the false-alarm rate is 0.3 %.
+#[test]
+fn intervals_cover_as_often_as_they_say() {
+    let full = std::env::var("SOTTOVOCE_FULL").is_ok();
+    let trials: usize = if full { 1000 } else { 60 };
+    let rows = vec![vec![0.5, 0.1, 0.2], vec![0.1, 0.6, 0.3], vec![0.25, 0.2, 0.1], vec![0.15, 0.1, 0.4]];
+    let (mut covered, mut all) = (0, 0);
+    for epsilon in [0.5, 3.0] {
+        let protocols = [
+            Protocol::grr(4, epsilon).unwrap(),
+            Protocol::oue(4, epsilon).unwrap(),
+            Protocol::lh(4, 2, epsilon).unwrap(),
+            Protocol::subset(4, 2, epsilon).unwrap(),
+            Protocol::matrix(rows.clone()).unwrap(),
+        ];
+        for (number, protocol) in protocols.iter().enumerate() {
+            let alpha: &[f64] = if number == 4 { &[0.5, 1.0, 2.0] } else { &[0.5, 1.0, 2.0, 0.3] };
+            for n in [10, 500] {
+                let start = std::time::Instant::now();
+                let results: Vec<(bool, usize)> =
+                    (0..trials).into_par_iter().map(|i| trial(protocol, alpha, n, i as u64)).collect();
+                let hits = results.iter().filter(|(hit, _)| *hit).count();
+                let mut classes = [0.0; 10];
+                results.iter().for_each(|(_, rank)| classes[rank / 10] += 1.0);
+                let expected = trials as f64 / 10.0;
+                let chi: f64 = classes.iter().map(|c| (c - expected).powi(2) / expected).sum();
+                println!(
+                    "{} epsilon {epsilon} n {n}: covers {:.1} %, chi² {chi:.1}, {:.1?}",
+                    protocol.kind(),
+                    100.0 * hits as f64 / trials as f64,
+                    start.elapsed()
+                );
+                let deviation = (trials as f64 * 0.09).sqrt();
+                assert!(
+                    (hits as f64 - 0.9 * trials as f64).abs() < 4.0 * deviation,
+                    "{protocol:?} {n}: {hits}"
+                );
+                assert!(chi < 45.0, "{protocol:?} {n}: {classes:?}");
+                (covered, all) = (covered + hits, all + trials);
+            }
+        }
+    }
+    let share = covered as f64 / all as f64;
+    println!("all cases: {:.2} % of {all}", 100.0 * share);
+    assert!((share - 0.9).abs() < 4.0 * (0.09 / all as f64).sqrt(), "{share}");
+}

@@ -1,0 +1,167 @@
+//! The job `accuracy`: how far estimated frequencies are off on average, before a single report is collected.
+
+use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracy};
+use sottovoce::estimate::Estimator;
+use sottovoce::{Prior, metric};
+
+use crate::error::{Error, Result};
+use crate::estimate::estimators;
+use crate::source::Written;
+use crate::spec::{PriorSpec, ProtocolSpec, shown};
+use crate::subject::{Subject, check_users};
+
+/// What is wanted, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccuracySpec {
+    /// The protocol.
+    pub protocol: Written<ProtocolSpec>,
+    /// The prior, over which the accuracy is averaged unless a place is given.
+    pub prior: Written<PriorSpec>,
+    /// Numbers of users.
+    pub users: Vec<u64>,
+    /// Names of distances, or `all`; none stands for `l1`.
+    pub distances: Vec<String>,
+    /// Names of estimators, or `all`; none stands for the usual ones.
+    pub estimators: Vec<String>,
+    /// One distribution of the values, such as `0.5/0.3/0.2` or `[0.5, 0.3, 0.2]`.
+    pub at: Option<String>,
+    /// Whether the worst distribution is wanted.
+    pub worst: bool,
+    /// Wanted standard error, relative to the accuracy.
+    pub tolerance: Option<f64>,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+/// Where the accuracy was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Where {
+    /// At one distribution.
+    At(Vec<f64>),
+    /// On average over the prior.
+    Prior,
+    /// At the worst distribution.
+    Worst,
+}
+
+/// Accuracies, one for each number of users, distance and estimator.
+#[derive(Clone, Debug)]
+pub struct AccuracyReport {
+    /// The protocol, with all sizes filled in.
+    pub protocol: ProtocolSpec,
+    /// The prior.
+    pub prior: PriorSpec,
+    /// Where.
+    pub place: Where,
+    /// The answers.
+    pub entries: Vec<Entry>,
+}
+
+/// One accuracy.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The number of users.
+    pub n: u64,
+    /// The distance.
+    pub distance: Distance,
+    /// The estimator.
+    pub estimator: Estimator,
+    /// The accuracy, or why there is none.
+    pub accuracy: Result<Accuracy, String>,
+}
+
+impl AccuracySpec {
+    /// The accuracies.
+    ///
+    /// # Errors
+    /// The protocol, the prior, a name, the place or a setting is wrong, or the protocol is not faithful.
+    pub fn run(&self) -> Result<AccuracyReport> {
+        let settings = metric::Settings { tolerance: self.tolerance, ..metric::Settings::default() };
+        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
+        check_users(&self.users)?;
+        let (estimators, distances) = (estimators(&self.estimators)?, distances(&self.distances)?);
+        let protocol = &subject.protocol.protocol;
+        let rank = protocol.rank()?.value;
+        if rank < protocol.inputs() {
+            return Err(sottovoce::Error::NotFaithful { rank, a: protocol.inputs() }.into());
+        }
+        let place = self.place(protocol.inputs())?;
+        let default = Settings::default();
+        let settings = Settings { tolerance: self.tolerance.unwrap_or(default.tolerance), seed: self.seed };
+        let mut entries = Vec::new();
+        for &n in &self.users {
+            for &distance in &distances {
+                for &estimator in &estimators {
+                    let found =
+                        accuracy(protocol, n, estimator, distance, place.of(&subject.prior), &settings);
+                    let accuracy = found.map_err(|error| error.to_string());
+                    entries.push(Entry { n, distance, estimator, accuracy });
+                }
+            }
+        }
+        Ok(AccuracyReport { protocol: subject.protocol.spec, prior: subject.prior_spec, place, entries })
+    }
+
+    fn place(&self, a: usize) -> Result<Where> {
+        match (&self.at, self.worst) {
+            (Some(text), _) => frequencies(text, a).map(Where::At),
+            (None, true) => Ok(Where::Worst),
+            (None, false) => Ok(Where::Prior),
+        }
+    }
+}
+
+impl Where {
+    fn of<'a>(&'a self, prior: &'a Prior) -> Place<'a> {
+        match self {
+            Where::At(p) => Place::At(p),
+            Where::Prior => Place::Prior(prior),
+            Where::Worst => Place::Worst,
+        }
+    }
+}
+
+fn distances(names: &[String]) -> Result<Vec<Distance>> {
+    if names.is_empty() {
+        return Ok(vec![Distance::L1]);
+    }
+    if names.iter().any(|name| name == "all") {
+        return Ok(Distance::ALL.to_vec());
+    }
+    let named = |name: &String| {
+        Distance::from_name(name).ok_or_else(|| Error::UnknownName {
+            what: "distance",
+            name: shown(name),
+            allowed: Distance::ALL.map(Distance::name).join(", ") + " and all",
+        })
+    };
+    names.iter().map(named).collect()
+}
+
+/// A distribution, written as `0.5/0.3/0.2` or `[0.5, 0.3, 0.2]`.
+fn frequencies(text: &str, a: usize) -> Result<Vec<f64>> {
+    let refused = |allowed| Error::Setting { name: "phi", value: shown(text), allowed };
+    let list = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let numbers: Option<Vec<f64>> = list.split(['/', ',']).map(|part| part.trim().parse().ok()).collect();
+    let p = numbers.ok_or_else(|| refused("a list of numbers such as 0.5/0.3/0.2"))?;
+    if p.len() != a {
+        return Err(refused("a list of as many frequencies as the protocol has inputs"));
+    }
+    let sum: f64 = p.iter().sum();
+    let fits = p.iter().all(|p_x| (0.0..=1.0).contains(p_x)) && (sum - 1.0).abs() <= 1e-9;
+    if fits { Ok(p) } else { Err(refused("frequencies between 0 and 1 that sum to 1")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_are_distributions() {
+        assert_eq!(frequencies("[0.5, 0.5]", 2).unwrap(), [0.5, 0.5]);
+        assert_eq!(frequencies("1/0/0", 3).unwrap(), [1.0, 0.0, 0.0]);
+        for bad in ["0.5/0.6", "1/0/0", "a/b", "", "nan/1", "-0.5/1.5"] {
+            assert!(matches!(frequencies(bad, 2), Err(Error::Setting { .. })), "{bad}");
+        }
+    }
+}

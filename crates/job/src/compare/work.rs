@@ -1,0 +1,49 @@
+//! What a report costs besides privacy: bits to send, and steps for who sends and who counts.
+
+use sottovoce::Protocol;
+
+/// The cost of a report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Bits that a report takes when each output gets a code of the same length.
+    pub bits: f64,
+    /// Random draws of the client.
+    pub client: f64,
+    /// Counters or hash values that the aggregator looks at.
+    pub aggregator: f64,
+}
+
+impl Work {
+    /// The cost of a report of the protocol.
+    pub fn of(protocol: &Protocol) -> Self {
+        let (client, aggregator) = steps(protocol);
+        Work { bits: protocol.report_bits(), client, aggregator }
+    }
+}
+
+fn steps(protocol: &Protocol) -> (f64, f64) {
+    let a = protocol.inputs() as f64;
+    let sum = |parts: &[Protocol]| {
+        parts.iter().map(steps).fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+    };
+    match protocol {
+        // The truth, or a function of it, needs no draw.
+        Protocol::Identity(_) | Protocol::Deterministic(_) => (0.0, 1.0),
+        // A bit for each value, each drawn and each counted.
+        Protocol::UnaryEncoding(_) => (a, a),
+        // A hash function and a bucket; the aggregator hashes every value to see which ones fall into it.
+        Protocol::LocalHash(_) => (2.0, a),
+        Protocol::SubsetSelection(subset) => (subset.size() as f64, subset.size() as f64),
+        Protocol::GeneralisedRandomisedResponse(_) | Protocol::Erasure(_) | Protocol::Matrix(_) => (1.0, 1.0),
+        Protocol::Composition(composition) => {
+            let last = composition.steps().last().map_or(0.0, |step| steps(step).1);
+            (sum(composition.steps()).0, last)
+        }
+        Protocol::Product(product) => sum(product.factors()),
+        Protocol::Mixture(mixture) => {
+            let most =
+                |of: fn((f64, f64)) -> f64| mixture.parts().iter().map(|p| of(steps(p))).fold(0.0, f64::max);
+            (1.0 + most(|s| s.0), most(|s| s.1))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The usual protocols, each with the largest `ε` that a requirement allows.
+
+use sottovoce::design::Requirement;
+use sottovoce::metric::{Settings, average_privacy};
+use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::protocol::MAX_EPSILON;
+use sottovoce::{Metric, Prior, Protocol};
+
+use crate::metrics::MetricEvaluation;
+use crate::spec::{ProtocolKind, ProtocolSpec};
+
+/// A protocol with its metrics.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What it is called in the comparison.
+    pub name: &'static str,
+    /// The protocol.
+    pub protocol: ProtocolSpec,
+    /// Its metrics.
+    pub evaluations: Vec<MetricEvaluation>,
+    /// Bits that a report costs.
+    pub report_bits: f64,
+    /// Number of outputs, if it fits a machine word.
+    pub outputs: Option<usize>,
+}
+
+impl Candidate {
+    /// The value of a metric, if it has one.
+    pub fn number(&self, metric: Metric) -> Option<f64> {
+        let found = self.evaluations.iter().find(|evaluation| evaluation.metric == metric)?;
+        Some(found.answer.number()?.value)
+    }
+}
+
+/// A family of protocols with the parameter `ε`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The names of the protocols.
+pub enum Family {
+    Grr,
+    Rappor,
+    Oue,
+    Blh,
+    LocalHash,
+    Subset,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Family; 6] =
+        [Family::Grr, Family::Rappor, Family::Oue, Family::Blh, Family::LocalHash, Family::Subset];
+
+    /// What it is called in a comparison.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Grr => "GRR",
+            Family::Rappor => "RAPPOR",
+            Family::Oue => "OUE",
+            Family::Blh => "BLH",
+            Family::LocalHash => "best LH",
+            Family::Subset => "best subset",
+        }
+    }
+
+    /// The hash range or subset size that is best at a level.
+    fn size(self, prior: &Prior, epsilon: f64) -> Option<usize> {
+        match self {
+            Family::LocalHash => Some(best_hash_range(prior, epsilon)),
+            Family::Subset => Some(best_subset_size(prior, epsilon)),
+            _ => None,
+        }
+    }
+
+    fn member(self, a: usize, epsilon: f64, size: Option<usize>) -> sottovoce::Result<Member> {
+        let (protocol, kind) = match self {
+            Family::Grr => (Protocol::grr(a, epsilon)?, ProtocolKind::Grr { a, epsilon }),
+            Family::Rappor => (Protocol::rappor(a, epsilon)?, ProtocolKind::Rappor { a, epsilon }),
+            Family::Oue => (Protocol::oue(a, epsilon)?, ProtocolKind::Oue { a, epsilon }),
+            Family::Blh => (Protocol::blh(a, epsilon)?, ProtocolKind::Blh { a, epsilon }),
+            Family::LocalHash => {
+                let g = size.unwrap_or(2);
+                (Protocol::lh(a, g, epsilon)?, ProtocolKind::Lh { a, g: Some(g), epsilon })
+            }
+            Family::Subset => {
+                let k = size.unwrap_or(1);
+                (Protocol::subset(a, k, epsilon)?, ProtocolKind::Subset { a, k: Some(k), epsilon })
+            }
+        };
+        Ok((protocol, kind.into()))
+    }
+
+    /// The member with the largest level that the requirement allows, `None` if there is none.
+    ///
+    /// The average privacy falls with `ε`; the best size changes with it, so both are found in turn.
+    pub fn tuned(self, prior: &Prior, requirement: &Requirement, settings: &Settings) -> Option<Member> {
+        let a = prior.inputs();
+        let most = requirement.epsilon().unwrap_or(MAX_EPSILON);
+        let mut epsilon = most;
+        let mut size = self.size(prior, epsilon);
+        let Some(least) = requirement.average_privacy() else { return self.member(a, epsilon, size).ok() };
+        for _ in 0..3 {
+            let meets = |epsilon: f64| {
+                let (protocol, _) = self.member(a, epsilon, size).ok()?;
+                Some(average_privacy(&protocol, prior, settings).ok()?.value >= least)
+            };
+            epsilon = largest(most, meets)?;
+            let better = self.size(prior, epsilon);
+            if better == size {
+                break;
+            }
+            size = better;
+        }
+        let (protocol, spec) = self.member(a, epsilon, size).ok()?;
+        let kept = average_privacy(&protocol, prior, settings).ok()?.value >= least;
+        kept.then_some((protocol, spec))
+    }
+}
+
+/// A protocol and its specification.
+pub(crate) type Member = (Protocol, ProtocolSpec);
+
+/// The largest level up to `most` that meets a condition that small levels meet.
+fn largest(most: f64, meets: impl Fn(f64) -> Option<bool>) -> Option<f64> {
+    if meets(most)? {
+        return Some(most);
+    }
+    let (mut low, mut high) = (1e-6f64, most);
+    if !meets(low)? {
+        return None;
+    }
+    for _ in 0..60 {
+        let middle = (low * high).sqrt();
+        if meets(middle)? { low = middle } else { high = middle }
+    }
+    Some(low)
+}
+
+/// The usual protocols under a requirement. Where nothing limits the worst case, erasure is one.
+pub(super) fn candidates(
+    prior: &Prior,
+    requirement: &Requirement,
+    settings: &Settings,
+) -> Vec<(&'static str, Protocol, ProtocolSpec)> {
+    let tuned = |family: &Family| {
+        let (protocol, spec) = family.tuned(prior, requirement, settings)?;
+        Some((family.name(), protocol, spec))
+    };
+    let mut found: Vec<_> = Family::ALL.iter().filter_map(tuned).collect();
+    if let (None, Some(least)) = (requirement.epsilon(), requirement.average_privacy()) {
+        let (a, reveal) = (prior.inputs(), 1.0 - least);
+        if let Ok(protocol) = Protocol::erasure(a, reveal) {
+            found.push(("erasure", protocol, ProtocolKind::Erasure { a, reveal }.into()));
+        }
+    }
+    found
+}

@@ -1,0 +1,132 @@
+//! The job `posterior`: from tallies to what they say about the distribution and the population.
+
+use sottovoce::Tallies;
+use sottovoce::information::{Choice, Observer};
+use sottovoce::posterior::{Options, Posterior, posterior};
+use sottovoce_collect::read_tallies;
+
+use crate::error::{Error, Result};
+use crate::source::{Written, locate_tallies};
+use crate::spec::{PriorSpec, ProtocolSpec};
+use crate::subject::Subject;
+
+/// Whose posterior is wanted, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PosteriorSpec {
+    /// The protocol.
+    pub protocol: Written<ProtocolSpec>,
+    /// The prior.
+    pub prior: Written<PriorSpec>,
+    /// The tallies: a file, inline JSON, or `-`.
+    pub tallies: String,
+    /// Probability of the intervals, equally split to both sides.
+    pub level: f64,
+    /// Number of joint draws.
+    pub draws: usize,
+    /// Points of each marginal density; 0 for none.
+    pub grid: usize,
+    /// Which method.
+    pub choice: Choice,
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Whether an answer of chains that did not converge is wanted.
+    pub unconverged: bool,
+}
+
+/// A valid request for a posterior.
+#[derive(Clone, Debug)]
+pub struct PosteriorJob {
+    subject: Subject,
+    tallies: Tallies,
+    spec: PosteriorSpec,
+}
+
+/// A posterior with the names of its values.
+#[derive(Clone, Debug)]
+pub struct PosteriorReport {
+    /// The protocol, with all sizes filled in.
+    pub protocol: ProtocolSpec,
+    /// The prior.
+    pub prior: PriorSpec,
+    /// Probability of the intervals.
+    pub level: f64,
+    /// Names of the values.
+    pub labels: Vec<String>,
+    /// The posterior.
+    pub posterior: Posterior,
+}
+
+impl PosteriorSpec {
+    /// The posterior of these tallies with 90 % intervals.
+    pub fn of(protocol: Written<ProtocolSpec>, tallies: String) -> Self {
+        PosteriorSpec {
+            protocol,
+            prior: PriorSpec::Jeffreys.into(),
+            tallies,
+            level: 0.9,
+            draws: 0,
+            grid: 0,
+            choice: Choice::Automatic,
+            seed: 0,
+            unconverged: false,
+        }
+    }
+
+    /// The job, if all of it is valid.
+    ///
+    /// # Errors
+    /// The protocol, the prior or a setting is out of range, or the tallies do not fit the protocol.
+    pub fn check(&self) -> Result<PosteriorJob> {
+        if !(self.level > 0.0 && self.level < 1.0) {
+            let value = self.level.to_string();
+            return Err(Error::Setting {
+                name: "level",
+                value,
+                allowed: "a probability above 0 and below 1",
+            });
+        }
+        let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
+        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
+        let (source_name, text) = locate_tallies(&self.tallies)?;
+        let tallies = read_tallies(&text, &subject.protocol.protocol)
+            .map_err(|problem| Error::Tallies { source_name, problem })?;
+        Ok(PosteriorJob { subject, tallies, spec: self.clone() })
+    }
+}
+
+impl PosteriorJob {
+    /// The posterior, while the observer hears of the sampler.
+    ///
+    /// # Errors
+    /// The reports are impossible, no method fits, or the chains did not converge.
+    pub fn run(&self, observer: Option<Observer<'_>>) -> Result<PosteriorReport> {
+        let tail = 0.5 * (1.0 - self.spec.level);
+        let options = Options {
+            choice: self.spec.choice,
+            probabilities: vec![tail, 0.5, 1.0 - tail],
+            draws: self.spec.draws,
+            grid: self.spec.grid,
+            seed: self.spec.seed,
+            unconverged: self.spec.unconverged,
+            observer,
+        };
+        let named = &self.subject.protocol;
+        let found = posterior(&named.protocol, &self.subject.prior, &self.tallies, &options)?;
+        Ok(PosteriorReport {
+            protocol: named.spec.clone(),
+            prior: self.subject.prior_spec.clone(),
+            level: self.spec.level,
+            labels: (0..named.protocol.inputs()).map(|x| named.input(x)).collect(),
+            posterior: found,
+        })
+    }
+}
+
+/// The joint draws of `P` as CSV: a column for each value, a line for each draw.
+pub fn draws_csv(report: &PosteriorReport) -> String {
+    let mut text = crate::render::csv::line(report.labels.iter().cloned());
+    for p in &report.posterior.draws.p {
+        text += &crate::render::csv::line(p.iter().map(|p_x| format!("{p_x:?}")));
+    }
+    text
+}

@@ -1,0 +1,157 @@
+//! Tables that turn into lists where they do not fit.
+
+use super::Emphasis;
+
+/// Rows and columns, with a name for each row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// What the columns are called; the first one is that of the names.
+    pub header: Vec<String>,
+    /// What the columns mean, in few words; empty if that is said elsewhere.
+    pub meaning: Vec<String>,
+    /// The rows: how each stands out, and its cells, of which the first is its name.
+    pub rows: Vec<(Emphasis, Vec<String>)>,
+}
+
+/// Columns between two columns.
+const GAP: usize = 2;
+
+impl Table {
+    /// A table without rows.
+    pub fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Table { header: header.into_iter().map(Into::into).collect(), ..Table::default() }
+    }
+
+    /// Adds what the columns mean.
+    pub fn meaning(mut self, meaning: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.meaning = meaning.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds a row.
+    pub fn row(
+        &mut self,
+        emphasis: Emphasis,
+        cells: impl IntoIterator<Item = impl Into<String>>,
+    ) -> &mut Self {
+        self.rows.push((emphasis, cells.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    pub(super) fn laid_out(&self, width: usize) -> Vec<(Emphasis, String)> {
+        let widths = self.widths();
+        let whole = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        match whole {
+            _ if whole <= width => self.in_columns(&widths),
+            // Two tables one above the other, both with the names.
+            _ if whole + widths[0] < 2 * width - 12 && width >= 60 => {
+                let (left, right) = self.halves(&widths, width);
+                let blank = (Emphasis::Plain, "\n".to_owned());
+                [left.laid_out(width), vec![blank], right.laid_out(width)].concat()
+            }
+            _ => self.as_list(width),
+        }
+    }
+
+    /// As many columns as fit, and the rest.
+    fn halves(&self, widths: &[usize], width: usize) -> (Table, Table) {
+        let mut used = widths[0];
+        let fits = |w: &&usize| {
+            used += GAP + **w;
+            used <= width
+        };
+        let kept = 1 + widths[1..].iter().take_while(fits).count();
+        let left = |cells: &Vec<String>| cells.iter().take(kept).cloned().collect();
+        let right =
+            |cells: &Vec<String>| cells.iter().take(1).chain(cells.iter().skip(kept)).cloned().collect();
+        (self.picked(left), self.picked(right))
+    }
+
+    /// Some of the columns; a row of which nothing but its name would be left blank is left out.
+    fn picked(&self, pick: impl Fn(&Vec<String>) -> Vec<String>) -> Table {
+        let rows = self.rows.iter().map(|(emphasis, cells)| (*emphasis, pick(cells)));
+        Table {
+            header: pick(&self.header),
+            meaning: pick(&self.meaning),
+            rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
+        [&self.header, &self.meaning].into_iter().chain(self.rows.iter().map(|(_, cells)| cells))
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |column: usize| {
+            self.lines().filter_map(|cells| cells.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
+        };
+        (0..self.header.len()).map(width).collect()
+    }
+
+    /// The first column to the left, all others to the right.
+    fn in_columns(&self, widths: &[usize]) -> Vec<(Emphasis, String)> {
+        let line = |cells: &[String]| {
+            let cell = |(i, (cell, width)): (usize, (&String, &usize))| match i {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{:GAP$}{cell:>width$}", ""),
+            };
+            let text: String = cells.iter().zip(widths).enumerate().map(cell).collect();
+            format!("{}\n", text.trim_end())
+        };
+        let mut pieces = vec![(Emphasis::Strong, line(&self.header))];
+        if !self.meaning.is_empty() {
+            pieces.push((Emphasis::Faint, line(&self.meaning)));
+        }
+        pieces.extend(self.rows.iter().map(|(emphasis, cells)| (*emphasis, line(cells))));
+        pieces
+    }
+
+    /// A heading for each row, and a line for each of its cells. A row without a name goes on with the one before.
+    fn as_list(&self, width: usize) -> Vec<(Emphasis, String)> {
+        let names = self.header.iter().skip(1).map(|h| h.chars().count()).max().unwrap_or(0).min(width / 2);
+        let mut pieces = Vec::new();
+        for (emphasis, cells) in &self.rows {
+            if let Some(name) = cells.first().filter(|name| !name.is_empty()) {
+                pieces.push((Emphasis::Strong, format!("{name}\n")));
+            }
+            for (title, cell) in
+                self.header.iter().zip(cells).skip(1).filter(|(_, cell)| !["", "—"].contains(&cell.as_str()))
+            {
+                pieces.push((*emphasis, format!("  {title:<names$}  {cell}\n")));
+            }
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(["who", "value", "share"]);
+        table.row(Emphasis::Plain, ["users", "12.5", "1"]).row(Emphasis::Faint, ["", "± 0.1", ""]);
+        table
+    }
+
+    #[test]
+    fn a_table_a_little_too_wide_becomes_two() {
+        let mut table = Table::new(["", "one", "two"]);
+        table.row(Emphasis::Plain, ["name", &"1".repeat(40), &"2".repeat(40)]);
+        let text: String = table.laid_out(70).into_iter().map(|piece| piece.1).collect();
+        assert_eq!(text.lines().count(), 5, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert_eq!(text.matches("name").count(), 2);
+    }
+
+    fn text(width: usize) -> String {
+        table().laid_out(width).into_iter().map(|piece| piece.1).collect()
+    }
+
+    #[test]
+    fn a_table_has_columns_where_they_fit_and_is_a_list_elsewhere() {
+        assert_eq!(text(80), "who    value  share\nusers   12.5      1\n       ± 0.1\n");
+        assert!(text(18).lines().all(|line| line.chars().count() <= 18));
+        assert_eq!(text(18), "users\n  value  12.5\n  share  1\n  value  ± 0.1\n");
+    }
+}

@@ -1,0 +1,122 @@
+//! The JSON of designs, choices and budgets.
+
+use serde_json::{Value as Json, json};
+use sottovoce::Evaluation;
+
+use super::{answer, compact, evaluation, lines, number, object};
+use crate::budget::{Account, BudgetReport};
+use crate::choose::ChooseReport;
+use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+
+/// The report of the job `design`.
+pub fn design(report: &DesignReport) -> String {
+    let requirement = json!({
+        "epsilon": report.requirement.epsilon(),
+        "min_average_privacy": report.requirement.average_privacy(),
+    });
+    object(&[
+        ("protocol", compact(&report.best.protocol)),
+        ("prior", compact(&report.prior)),
+        ("requirement", compact(&requirement)),
+        ("report_bits", compact(&report.best.report_bits)),
+        ("evaluations", lines(report.best.evaluations.iter().map(|e| compact(&evaluation(e))))),
+        ("certificate", compact(&proof(&report.certificate))),
+        ("comparison", lines(report.comparison.iter().map(|c| compact(&candidate(c))))),
+        ("alternatives", lines(report.alternatives.iter().map(|c| compact(&candidate(c))))),
+        ("remarks", compact(&report.remarks)),
+    ])
+}
+
+fn proof(proof: &Proof) -> Json {
+    match proof {
+        Proof::Utility { certificate, participation_gap } => json!({
+            "metric": "u_as",
+            "gap": certificate.gap,
+            "gap_f_mu": participation_gap,
+            "lambda": certificate.multipliers,
+            "nu": certificate.privacy_multiplier,
+            "leakage_budget": certificate.leakage_budget,
+            "directions": certificate.priced,
+            "whole_cone": certificate.whole_cone,
+            "points": certificate.points,
+            "method": certificate.method.name(),
+        }),
+        Proof::Information { gap, multipliers } => {
+            json!({"metric": "i_y_p", "gap": gap, "lambda": multipliers})
+        }
+    }
+}
+
+fn candidate(candidate: &Candidate) -> Json {
+    let evaluations: Vec<Json> = candidate.evaluations.iter().map(evaluation).collect();
+    json!({
+        "name": candidate.name,
+        "protocol": candidate.protocol,
+        "report_bits": candidate.report_bits,
+        "outputs": candidate.outputs,
+        "evaluations": evaluations,
+    })
+}
+
+/// The curve of the job `design --frontier`.
+pub fn frontier(report: &Frontier) -> String {
+    let told = |e: &Evaluation| json!({"value": number(e.value), "error": number(e.error), "method": e.method.name()});
+    let point = |point: &FrontierPoint| {
+        let mut curves = json!({"optimum": told(&point.best)});
+        for (family, curve) in CURVES.iter().zip(&point.curves) {
+            curves[family.name().to_lowercase()] = curve.as_ref().map_or(Json::Null, told);
+        }
+        compact(&json!({"privacy": point.privacy, "gap": point.gap, "kind": point.kind, "f_mu": curves}))
+    };
+    object(&[
+        ("a", compact(&report.inputs)),
+        ("prior", compact(&report.prior)),
+        ("privacy", compact(&report.axis.metric().name())),
+        ("epsilon", compact(&report.epsilon)),
+        ("points", lines(report.points.iter().map(point))),
+    ])
+}
+
+/// The report of the job `choose`.
+pub fn choose(report: &ChooseReport) -> String {
+    let target = report.target.map(|t| json!({"metric": t.metric().name(), "value": t.value()}));
+    object(&[
+        ("n", compact(&report.n)),
+        ("prior", compact(&report.prior)),
+        ("target", compact(&target)),
+        ("best", compact(&candidate(&report.best))),
+        ("runner_up", compact(&report.runner_up.as_ref().map(candidate))),
+        ("cost", compact(&report.cost)),
+        ("enough", compact(&report.enough)),
+        ("needed", compact(&report.needed)),
+        ("least_epsilon", compact(&report.least_epsilon)),
+        ("sentences", compact(&report.sentences)),
+    ])
+}
+
+/// The report of the job `budget`.
+pub fn budget(report: &BudgetReport) -> String {
+    object(&[
+        ("protocols", lines(report.protocols.iter().map(compact))),
+        ("prior", compact(&report.prior)),
+        ("ldp", compact(&account(&report.worst_case))),
+        ("s_mu", compact(&account(&report.average))),
+    ])
+}
+
+fn account(account: &Account) -> Json {
+    let each: Vec<Json> = account.each.iter().map(|each| answer(json!({}), each)).collect();
+    let bound = match &account.bound {
+        Ok(bound) => json!({"value": number(bound.value), "error": number(bound.error)}),
+        Err(absence) => json!({"value": null, "reason": absence.to_string()}),
+    };
+    let left =
+        account.left().map(|(left, sure)| json!({"together": left.map(number), "bound": sure.map(number)}));
+    json!({
+        "each": each,
+        "together": answer(json!({}), &account.together),
+        "bound": bound,
+        "limit": account.limit,
+        "left": left,
+    })
+}
