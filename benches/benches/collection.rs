@@ -96,13 +96,13 @@ fn tally(name: &str, protocol: &Protocol, reports: usize, form: Form, directory:
         writer.finish().unwrap();
     });
     let input = [Input::File(path)];
-    let mut count = || {
+    let count = || {
         let mut tally = Tally::new(protocol, form);
         tally.add(input.iter().map(ReportFile::open), &identity).unwrap();
         assert_eq!(tally.n, reports as u64);
     };
     let time: Duration =
-        if reports > 200_000 { (0..3).map(|_| once(&mut count).0).min().unwrap() } else { shortest(count) };
+        if reports > 200_000 { (0..3).map(|_| once(count).0).min().unwrap() } else { shortest(count) };
     let hashes = match protocol {
         Protocol::LocalHash(_) => {
             let evaluations = reports as f64 * protocol.inputs() as f64 / time.as_secs_f64();

@@ -245,7 +245,7 @@ fn below(number: u64, bound: u64) -> Result<(), Reason> {
 }
 
 fn check_set(bytes: &[u8], inputs: usize, size: Option<usize>) -> Result<(), Reason> {
-    if inputs % 8 != 0 && bytes.last().is_some_and(|last| last >> (inputs % 8) != 0) {
+    if !inputs.is_multiple_of(8) && bytes.last().is_some_and(|last| last >> (inputs % 8) != 0) {
         return Err(Reason::Padding);
     }
     let count = || bytes.iter().map(|byte| byte.count_ones() as usize).sum::<usize>();

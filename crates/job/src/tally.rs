@@ -44,7 +44,7 @@ impl TallySpec {
                 return Err(files
                     .next()
                     .and_then(std::result::Result::err)
-                    .map_or_else(|| CollectError::NoFiles { argument: "reports".into() }, |e| e)
+                    .unwrap_or_else(|| CollectError::NoFiles { argument: "reports".into() })
                     .into());
             }
         };

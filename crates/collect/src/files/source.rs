@@ -36,12 +36,11 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
     let mut raw = BufReader::with_capacity(BLOCK, raw);
     let start = raw.fill_buf().map_err(fail)?;
     let (gzip, zstandard) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
-    if !gzip && !zstandard && FileFormat::of_start(start) == FileFormat::Parquet {
-        if let Input::File(path) = input {
-            let file = File::open(path).map_err(fail)?;
-            let length = file.metadata().map_err(fail)?.len();
-            return parquet(input, SerializedFileReader::new(Positioned { file: Arc::new(file), length }));
-        }
+    let parquet_itself = !gzip && !zstandard && FileFormat::of_start(start) == FileFormat::Parquet;
+    if let (true, Input::File(path)) = (parquet_itself, input) {
+        let file = File::open(path).map_err(fail)?;
+        let length = file.metadata().map_err(fail)?.len();
+        return parquet(input, SerializedFileReader::new(Positioned { file: Arc::new(file), length }));
     }
     let plain: Box<dyn Read> = match () {
         () if gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
@@ -169,7 +168,7 @@ impl Lines {
 
     /// The next lines.
     pub(crate) fn block(&mut self, input: &Input) -> Result<Option<Block>> {
-        while !self.ended && !self.rest.contains(&b'\n') || !self.ended && self.rest.len() < BLOCK {
+        while !self.ended && (self.rest.len() < BLOCK || !self.rest.contains(&b'\n')) {
             let before = self.rest.len();
             let mut limited = (&mut self.reader).take(BLOCK as u64);
             limited.read_to_end(&mut self.rest).map_err(|error| unreadable(input, error))?;

@@ -134,7 +134,7 @@ impl Bits {
             let last = self.lambda.sixty_four(generator) & ((1 << (8 * rest.len())) - 1);
             put(last, rest);
         }
-        if self.a % 8 != 0 {
+        if !self.a.is_multiple_of(8) {
             bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
         }
         let own = u8::from(self.kappa.happens(generator));
@@ -185,7 +185,7 @@ impl Subset {
         }
         if leave_out {
             bytes.iter_mut().for_each(|byte| *byte = !*byte);
-            if self.a % 8 != 0 {
+            if !self.a.is_multiple_of(8) {
                 bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
             }
         }
