@@ -218,9 +218,12 @@ impl<'a> Chain<'a> {
         let centre = self.polynomials.ln_centre();
         let ln_weight = |j: usize| j as f64 * centre - ln_rising(others, j as f64);
         let middle = low + width / 2;
-        let ln_top = ln_weight(middle);
+        // Where `1 − p` is far from 1 the weights alone grow beyond all numbers within the window; times `q^j` for a `q` in the
+        // midst of the distribution they do not.
+        let (ln_top, slope) = (ln_weight(middle), ln_weight(middle + 1) - ln_weight(middle));
+        let ln_tilted = |j: usize| ln_weight(j) - ln_top - slope * (j as f64 - middle as f64);
         let terms = |stride: usize| -> Vec<f64> {
-            let term = |i: usize| convolution(prefix, suffix, i) * (ln_weight(low + i) - ln_top).exp();
+            let term = |i: usize| convolution(prefix, suffix, i) * ln_tilted(low + i).exp();
             (0..width).step_by(stride).map(term).collect()
         };
         let variance = variance(prefix) + variance(suffix);
@@ -229,7 +232,8 @@ impl<'a> Chain<'a> {
         let sampled = terms(stride);
         let stride = if stride > 1 && !vanishes_at_ends(&sampled) { 1 } else { stride };
         let terms = if stride == 1 { terms(1) } else { sampled };
-        Bump { terms, low, stride, ln_scale: ln_scale + ln_top + (stride as f64).ln() }
+        let ln_scale = ln_scale + ln_top - slope * middle as f64 + (stride as f64).ln();
+        Bump { terms, low, stride, slope, ln_scale }
     }
 }
 
@@ -273,19 +277,28 @@ fn vanishes_at_ends(terms: &[f64]) -> bool {
     [terms[0], terms[terms.len() - 1]].iter().all(|end| *end < 1e-20 * largest)
 }
 
-/// A sum of powers of `1 − p`: `e^{ln_scale} Σ_i terms[i] (1−p)^{low + stride·i}`.
+/// A sum of powers of `q = 1 − p`: `e^{ln_scale} Σ_i terms[i] (q e^slope)^{low + stride·i}`.
 struct Bump {
     terms: Vec<f64>,
     low: usize,
     stride: usize,
+    slope: f64,
     ln_scale: f64,
 }
 
 impl Bump {
     fn ln_at(&self, ln_q: f64) -> f64 {
-        let ratio = (self.stride as f64 * ln_q).exp();
-        let sum = self.terms.iter().rev().fold(0.0, |sum, term| sum * ratio + term);
-        sum.ln() + self.low as f64 * ln_q + self.ln_scale
+        let ln_base = ln_q + self.slope;
+        let ln_ratio = self.stride as f64 * ln_base;
+        // From the end whose powers are small, so that nothing overflows.
+        let ratio = (-ln_ratio.abs()).exp();
+        let add = |sum: f64, term: &f64| sum * ratio + term;
+        let ln_sum = if ln_ratio <= 0.0 {
+            self.terms.iter().rev().fold(0.0, add).ln()
+        } else {
+            self.terms.iter().fold(0.0, add).ln() + (self.terms.len() - 1) as f64 * ln_ratio
+        };
+        ln_sum + self.low as f64 * ln_base + self.ln_scale
     }
 }
 
@@ -303,9 +316,11 @@ mod tests {
 
     #[test]
     fn every_marginal_integrates_to_the_evidence() {
-        let cases: [(f64, Vec<u64>); 6] = [
+        let cases: [(f64, Vec<u64>); 8] = [
             (1.0, vec![700, 10, 0, 300]),
             (0.1, vec![40_000, 20_000, 25_000, 15_000]),
+            (1.0, vec![6490, 5353, 4373, 3784]),
+            (3.0, vec![4_000_000, 20_000, 0, 0]),
             (8.0, vec![40_000, 2, 25_000, 15_000]),
             (50.0, vec![7, 0, 1, 2]),
             (1.0, vec![100_000, 0, 0, 0]),
