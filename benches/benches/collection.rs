@@ -1,8 +1,7 @@
-//! The collection: reports a second of one thread against a baseline in floating point, and tallies from files.
+//! The collection: reports a second of processor time against a baseline in floating point, and tallies from files.
 
 use std::fs::File;
 use std::hint::black_box;
-use std::time::Duration;
 
 use rand::{Rng, RngExt, SeedableRng};
 use sottovoce::Protocol;
@@ -13,10 +12,10 @@ use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::header::Header;
 use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
 use sottovoce_collect::{Form, Identity, Tally};
-use stopwatch::{once, peak_memory, ratio, shortest};
+use stopwatch::{busy, once, peak_memory, ratio};
 
 fn main() {
-    println!("Randomising, one thread, ChaCha12 keyed by the operating system");
+    println!("Randomising, a second of one core, ChaCha12 keyed by the operating system");
     against_floats("GRR, a = 64", &Protocol::grr(64, 1.0).unwrap(), 1 << 20, 1.0);
     against_floats("OUE, a = 128", &Protocol::oue(128, 1.0).unwrap(), 1 << 17, 128.0);
     against_floats("OUE, a = 1024, eps = 5", &Protocol::oue(1024, 5.0).unwrap(), 1 << 14, 1024.0);
@@ -24,7 +23,7 @@ fn main() {
     against_floats("subset, a = 1024, k = 276", &Protocol::subset(1024, 276, 1.0).unwrap(), 1 << 13, 1.0);
     let directory = std::env::temp_dir().join(format!("sottovoce-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    println!("\nTallying, all threads");
+    println!("\nTallying from Parquet, processor time of all threads together");
     tally("10^7 GRR(64) reports", &Protocol::grr(64, 1.0).unwrap(), 10_000_000, Form::Automatic, &directory);
     tally(
         "10^6 OUE(128), supports",
@@ -56,7 +55,7 @@ fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
     let mut bytes = vec![0; randomiser.layout().length()];
     let mut generator = Generator::new(Randomness::System, 0).unwrap();
     let a = protocol.inputs();
-    let exact = shortest(|| {
+    let exact = busy(|| {
         for i in 0..reports {
             randomiser.report_into(i % a, &mut generator, &mut bytes).unwrap();
             black_box(&bytes);
@@ -64,7 +63,7 @@ fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
     });
     let mut rng = rand_chacha::ChaCha12Rng::seed_from_u64(1);
     let sample = reports / 16;
-    let floats = shortest(|| {
+    let floats = busy(|| {
         for i in 0..sample {
             black_box(protocol.sample(i % a, &mut rng as &mut dyn Rng).unwrap());
         }
@@ -101,8 +100,7 @@ fn tally(name: &str, protocol: &Protocol, reports: usize, form: Form, directory:
         tally.add(input.iter().map(ReportFile::open), &identity).unwrap();
         assert_eq!(tally.n, reports as u64);
     };
-    let time: Duration =
-        if reports > 200_000 { (0..3).map(|_| once(count).0).min().unwrap() } else { shortest(count) };
+    let time = busy(count);
     let hashes = match protocol {
         Protocol::LocalHash(_) => {
             let evaluations = reports as f64 * protocol.inputs() as f64 / time.as_secs_f64();

@@ -188,7 +188,7 @@ fn chi_square(protocol: &Protocol, x: usize, reports: u64, seed: u64) -> f64 {
 }
 
 /// Each kind, and a nested combination, on each input, with a fixed seed. A χ² with one degree of freedom exceeds its mean by 14 standard
-/// deviations (χ² > 20.8) with probability 5e-6, one with more by less; about 70 tests make a false alarm less likely than 4e-4.
+/// deviations (χ² > 20.8) with probability 5e-6, one with more by less; the 101 tests make a false alarm less likely than 6e-4.
 #[test]
 fn reports_follow_the_matrix() {
     let reports = if std::env::var_os("SOTTOVOCE_FULL").is_some() { 1_000_000 } else { 40_000 };
