@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sottovoce_job::{Choice, Format, Settings};
+use sottovoce_job::{Choice, Form, Format, Settings};
 
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
     compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
     describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
-    explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, metrics::MetricsArguments,
-    posterior::PosteriorArguments, schema::SchemaArguments, split::SplitArguments, users::UsersArguments,
+    explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
+    metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
+    schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
 };
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -74,6 +75,12 @@ pub(crate) enum Command {
     Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
+    /// On the user's side: values to reports
+    Randomise(RandomiseArguments),
+    /// On the aggregator's side: reports to tallies
+    Tally(TallyArguments),
+    /// Several tallies to one
+    Merge(MergeArguments),
     /// The best protocol for a privacy requirement, with a certificate
     Design(DesignArguments),
     /// Which protocol, which epsilon, and are there enough users?
@@ -107,6 +114,24 @@ pub(crate) struct OutputArguments {
     /// Say nothing on standard error but errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// Where the result of a collection goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct CollectionOutput {
+    /// The file to write; an old file is replaced only when the new one is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// How the summary on standard output looks
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: FormatArgument,
+    /// Print no summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Number of threads [default: one for each processor]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Pictures of the charts.
@@ -199,10 +224,37 @@ pub(crate) struct ComputationArguments {
 impl ComputationArguments {
     /// Sets the number of threads, if one was given.
     pub(crate) fn set_threads(&self) {
-        if let Some(threads) = self.threads {
-            // The pool is set up once in the life of the process, and nothing has used it before.
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
-            let _ = pool.build_global();
+        set_threads(self.threads);
+    }
+}
+
+/// Sets the number of threads, if one was given.
+pub(crate) fn set_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // The pool is set up once in the life of the process, and nothing has used it before.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        let _ = pool.build_global();
+    }
+}
+
+/// The forms of tallies, as arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormArgument {
+    /// Patterns if there are few, supports otherwise
+    #[default]
+    Auto,
+    /// Each different report with its count: all that the reports tell
+    Patterns,
+    /// For each input the number of reports that support it: enough for linear estimates
+    Supports,
+}
+
+impl From<FormArgument> for Form {
+    fn from(form: FormArgument) -> Self {
+        match form {
+            FormArgument::Auto => Form::Automatic,
+            FormArgument::Patterns => Form::Patterns,
+            FormArgument::Supports => Form::Supports,
         }
     }
 }

@@ -59,7 +59,7 @@ impl Failure {
     /// 2 for input that is wrong, too large or cannot be read; 130 after Ctrl-C; 1 for anything else.
     fn exit_code(&self) -> u8 {
         match self {
-            Failure::Job(error) if error.kind() != ErrorKind::NotConverged => 2,
+            Failure::Job(error) if !matches!(error.kind(), ErrorKind::NotConverged | ErrorKind::Write) => 2,
             Failure::Interrupted { .. } => INTERRUPTED,
             _ => 1,
         }

@@ -1,14 +1,15 @@
 //! Writing output: coloured on a terminal, complete or not at all in a file.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Size};
+use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
+use sottovoce_job::{Replacement, Summary, replacement};
 
-use crate::arguments::{OutputArguments, PictureArguments};
+use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments, set_threads};
 use crate::failure::{Failure, Result, say};
+use crate::watch::INTERRUPTED;
 
 impl OutputArguments {
     /// Writes the document where the user wants it.
@@ -131,52 +132,24 @@ fn style(emphasis: Emphasis) -> Style {
     }
 }
 
-/// Writes a file aside and then renames it, so that an interruption leaves the old file whole.
+impl CollectionOutput {
+    /// Runs a job that writes a file, and prints its summary. Ctrl-C removes what is not complete.
+    pub(crate) fn run(&self, job: impl FnOnce(PathBuf) -> sottovoce_job::Result<Summary>) -> Result {
+        set_threads(self.threads);
+        // A process that cannot listen ends at Ctrl-C as any other, and leaves a hidden file behind.
+        let _ = ctrlc::set_handler(|| {
+            replacement::abandon();
+            std::process::exit(INTERRUPTED.into());
+        });
+        let printed = is_standard_output(&self.output);
+        let summary = job(if printed { "/dev/stdout".into() } else { self.output.clone() })?;
+        if printed || self.quiet { Ok(()) } else { print(&summary.render(self.format.into())) }
+    }
+}
+
+/// Writes a file whole or not at all.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A device or a pipe cannot be replaced, and the file behind a link should be, not the link.
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return File::create(path)?.write_all(bytes);
-    }
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let aside = aside(&path)?;
-    let written = write_new(&aside, bytes).and_then(|()| fs::rename(&aside, &path));
-    if written.is_err() {
-        let _ = fs::remove_file(&aside);
-    }
-    written
-}
-
-/// The name of the temporary file beside `path`.
-fn aside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
-    Ok(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id())))
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = Replacement::create(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("out.json");
-        replace(&path, b"old").unwrap();
-        replace(&path, b"new").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_failure_leaves_nothing_behind() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(replace(directory.path(), b"x").is_err());
-        assert!(replace(&directory.path().join("no/such/file"), b"x").is_err());
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
+    file.finish()
 }

@@ -1,6 +1,10 @@
 //! What can be wrong with the files of a collection.
 
+use std::io;
+
 use thiserror::Error;
+
+use crate::files::values::ValueProblem;
 
 /// A description of what is wrong: where, what, and what is allowed.
 #[derive(Debug, Error)]
@@ -54,12 +58,159 @@ pub enum Error {
         /// What the counts add up to.
         sum: u64,
     },
-    /// Tallies that do not fit the protocol as a whole.
+    /// A file that cannot be opened or read.
+    #[error("{file}: cannot be read: {error}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("{file}: cannot be written: {error}")]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A file that is not what it claims to be.
+    #[error("{file}: is damaged: {message}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// What its reader said.
+        message: String,
+    },
+    /// A line longer than any that we write.
+    #[error("{file}: line {line} is longer than {max} bytes", max = crate::files::source::MAX_LINE)]
+    LongLine {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// A pattern or directory without files.
+    #[error("{argument}: there is no such file")]
+    NoFiles {
+        /// The pattern or directory.
+        argument: String,
+    },
+    /// The same reports twice.
+    #[error("{second} {how} {first}; its reports would be counted twice")]
+    Duplicate {
+        /// The one that was named first.
+        first: String,
+        /// The other one.
+        second: String,
+        /// How they are the same.
+        how: &'static str,
+    },
+    /// A file without the column that is needed.
+    #[error("{file}: there is no column `{column}`; the columns are: {found}")]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// The columns that there are.
+        found: String,
+    },
+    /// A value that is none of the inputs.
+    #[error("{file}: line {line}: `{value}`: {}", problem.words())]
+    Value {
+        /// The file.
+        file: String,
+        /// The line, or the row of a Parquet file, from 1.
+        line: u64,
+        /// What stands there.
+        value: String,
+        /// What is wrong with it.
+        problem: ValueProblem,
+    },
+    /// Reports in a version that does not exist yet.
+    #[error(
+        "{file}: is in version {version} of the format of reports; this program reads version {}",
+        crate::header::VERSION
+    )]
+    Version {
+        /// The file.
+        file: String,
+        /// Its version.
+        version: u32,
+    },
+    /// Reports or tallies of another protocol.
+    #[error("{file}: is of another protocol: its fingerprint begins with {found}, not with {expected}")]
+    OtherProtocol {
+        /// The file.
+        file: String,
+        /// The beginning of its fingerprint.
+        found: String,
+        /// The beginning of the fingerprint that is needed.
+        expected: String,
+    },
+    /// A fingerprint that is not that of the protocol beside it.
+    #[error("{file}: the fingerprint is not that of the protocol in the same file; one of them was changed")]
+    WrongFingerprint {
+        /// The file.
+        file: String,
+    },
+    /// A file that does not say which protocol it is of.
+    #[error("{file}: does not say which protocol it is of; name it with --protocol")]
+    NoProtocol {
+        /// The file.
+        file: String,
+    },
+    /// Nothing but rejected reports.
+    #[error("none of the {rejected} reports is one of this protocol; the first: {example}")]
+    NothingCounted {
+        /// How many were rejected.
+        rejected: u64,
+        /// The first of them.
+        example: String,
+    },
+    /// Supports where the protocol has none, or where patterns are needed.
+    #[error(
+        "these tallies are supports, which do not have the patterns that are needed; tally the reports with --form patterns"
+    )]
+    NoSupports,
+    /// A format that no file of reports has.
+    #[error(
+        "{file}: its name ends in none of .csv, .jsonl and .parquet, so the format of the reports is not known"
+    )]
+    UnknownFormat {
+        /// The file.
+        file: String,
+    },
+    /// The operating system gives no random numbers.
+    #[error("the operating system gives no randomness: {message}")]
+    NoRandomness {
+        /// What it said.
+        message: String,
+    },
+    /// A level that whole multiples of `2^-64` cannot keep.
+    #[error(
+        "{kind} with epsilon = {declared} cannot be sampled with 64-bit words: they would realise the level {realised:e}; epsilon must be larger, or the inputs fewer"
+    )]
+    NotRealisable {
+        /// The kind of protocol.
+        kind: &'static str,
+        /// The declared level.
+        declared: f64,
+        /// What would be realised.
+        realised: f64,
+    },
+    /// Tallies that do not fit the protocol as a whole, or an input that does not exist.
     #[error(transparent)]
     Tallies(#[from] sottovoce::Error),
 }
 
 impl Error {
+    /// Whether the fault is with a file that cannot be written, rather than with the input.
+    pub fn is_unwritable(&self) -> bool {
+        matches!(self, Error::Unwritable { .. } | Error::NoRandomness { .. })
+    }
+
     /// Text that the parser refused.
     pub(crate) fn syntax(error: serde_json::Error) -> Self {
         let message = error.to_string();

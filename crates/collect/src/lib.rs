@@ -1,12 +1,26 @@
 //! The collection: values → reports → tallies.
 //!
+//! [`randomise`] turns a value into a report on the user's side, exactly; [`layout`] is the report in bytes and text.
+//! [`files`] are CSV, JSON Lines and Parquet; [`tally`] counts them on the aggregator's side. No Arrow or Parquet type leaves this crate.
 //! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
 
 pub mod error;
+pub mod files;
+pub mod header;
+pub mod layout;
+pub mod randomise;
+pub mod rejection;
+pub mod replacement;
 pub mod supports_file;
 pub mod tallies_file;
+pub mod tally;
 
 pub use error::{Error, Result};
+pub use header::Identity;
+pub use layout::Layout;
+pub use rejection::{Reason, Rejections};
+pub use replacement::Replacement;
 pub use supports_file::{SupportsFile, read_reports};
-pub use tallies_file::{TalliesFile, read_tallies};
+pub use tallies_file::{TalliesFile, read_tallies, write_tallies};
+pub use tally::{Form, Tally};

@@ -1,14 +1,21 @@
-//! The JSON file of tallies: `{"n": 1000, "counts": [{"y": Y, "count": 17}, …]}`.
+//! The JSON file of tallies: `{"n": 1000, "counts": [{"y": Y, "count": 17}, …]}`, or `{"n": 1000, "supports": [310, …]}` where only the
+//! number of reports that support each input was kept (see [`crate::tally`]). Beside these a file that we write has `protocol`,
+//! `fingerprint`, `form` (`patterns` or `supports`) and, if there were any, `rejected` reports by reason.
 //!
 //! `Y` is an output's text form ([`sottovoce::Output`]): an index; for unary encoding and subset selection the list of inputs
 //! whose bit is set; for local hash `[seed, z]`; for a mixture `[part, Y]`; for a product `[Y, Y, …]`. Its meaning depends on
 //! the protocol, so a file is read in two steps: [`TalliesFile`] is the text, [`TalliesFile::check`] gives [`Tallies`] that fit.
 
+use std::io::{self, Write};
+
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use sottovoce::{Output, Protocol, Tallies};
 
 use crate::error::{Error, Result};
+use crate::header::Identity;
+use crate::tally::{Counts, Tally};
 
 /// A file of tallies, as written.
 #[derive(Debug, Deserialize)]
@@ -16,7 +23,14 @@ pub struct TalliesFile {
     /// The number of reports, if the file says it.
     #[serde(default)]
     n: Option<Box<RawValue>>,
-    counts: Vec<Entry>,
+    #[serde(default)]
+    counts: Option<Vec<Entry>>,
+    #[serde(default)]
+    supports: Option<IgnoredAny>,
+    #[serde(default)]
+    protocol: Option<Box<RawValue>>,
+    #[serde(default)]
+    fingerprint: Option<String>,
 }
 
 /// One output with its count, both as text: a million patterns of unary encoding need no tree of numbers.
@@ -42,7 +56,22 @@ impl TalliesFile {
     /// # Errors
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(Error::syntax)
+        let file: TalliesFile = serde_json::from_str(text).map_err(Error::syntax)?;
+        if file.counts.is_none() && file.supports.is_none() {
+            let message = "missing field `counts`".to_owned();
+            return Err(Error::Syntax { message, line: text.lines().count().max(1), column: 1 });
+        }
+        Ok(file)
+    }
+
+    /// The specification of the protocol, if the file says it.
+    pub fn specification(&self) -> Option<&str> {
+        self.protocol.as_ref().map(|protocol| protocol.get())
+    }
+
+    /// The fingerprint of the protocol, if the file says it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// The tallies, if they fit the protocol.
@@ -50,7 +79,8 @@ impl TalliesFile {
     /// # Errors
     /// As for [`read_tallies`].
     pub fn check(&self, protocol: &Protocol) -> Result<Tallies> {
-        let counts = self.counts.iter().enumerate().map(|(position, entry)| entry.check(position, protocol));
+        let entries = self.counts.as_ref().ok_or(Error::NoSupports)?;
+        let counts = entries.iter().enumerate().map(|(position, entry)| entry.check(position, protocol));
         let tallies = Tallies::new(protocol, counts.collect::<Result<Vec<_>>>()?)?;
         match self.total()? {
             Some(n) if n != tallies.n() => Err(Error::SumMismatch { n, sum: tallies.n() }),
@@ -62,6 +92,33 @@ impl TalliesFile {
         let Some(n) = &self.n else { return Ok(None) };
         whole(n.get()).map(Some).ok_or_else(|| Error::Total { n: shown(n.get()) })
     }
+}
+
+/// Writes the tallies file of a tally.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_tallies(tally: &Tally, identity: &Identity, writer: &mut dyn Write) -> io::Result<()> {
+    let form = if let Counts::Supports(_) = tally.counts { "supports" } else { "patterns" };
+    writeln!(writer, "{{\"n\": {},", tally.n)?;
+    writeln!(writer, " \"protocol\": {},", identity.specification)?;
+    writeln!(writer, " \"fingerprint\": \"{}\",", identity.fingerprint)?;
+    writeln!(writer, " \"form\": \"{form}\",")?;
+    if tally.rejections.total() > 0 {
+        writeln!(writer, " \"rejected\": {},", serde_json::to_string(&tally.rejections.counts)?)?;
+    }
+    if let Counts::Supports(supports) = &tally.counts {
+        return writeln!(writer, " \"supports\": {}}}", serde_json::to_string(&supports.counts())?);
+    }
+    write!(writer, " \"counts\": [")?;
+    let mut separator = "\n";
+    tally.visit_counts(|report, count| {
+        let output = tally.layout().output(report);
+        write!(writer, "{separator}  {{\"y\": {output}, \"count\": {count}}}")?;
+        separator = ",\n";
+        Ok(())
+    })?;
+    writeln!(writer, "]}}")
 }
 
 impl Entry {

@@ -2,6 +2,7 @@
 
 use sottovoce::protocol::MAX_ENTRIES;
 use sottovoce::{Metric, Output, Protocol};
+use sottovoce_collect::randomise::Randomiser;
 
 use crate::error::Result;
 use crate::metrics::{MetricEvaluation, MetricsSpec};
@@ -49,12 +50,23 @@ pub struct Description {
     pub report_bits: f64,
     /// The LDP level that the parameters promise, if they name one.
     pub declared_level: Option<f64>,
-    /// LDP level as realised, rank, faithfulness and classes.
+    /// The LDP level of reports as they are really drawn, from exact fractions; or why they cannot be.
+    pub realised: Result<RealisedLevel, String>,
+    /// LDP level of the matrix, rank, faithfulness and classes.
     pub structure: Vec<MetricEvaluation>,
     /// The matrix, if it is small.
     pub matrix: Option<ShownMatrix>,
     /// The combination, if it is one.
     pub tree: Option<Branch>,
+}
+
+/// The exact LDP level of a sampler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RealisedLevel {
+    /// The level, rounded up.
+    pub level: f64,
+    /// Whether it is reached; otherwise it is only known not to be exceeded.
+    pub exact: bool,
 }
 
 /// A matrix with names for its rows and columns.
@@ -107,11 +119,19 @@ impl DescribeJob {
             outputs_bits: outputs_bits(protocol),
             report_bits: protocol.report_bits(),
             declared_level: declared_level(spec),
+            realised: realised_level(protocol),
             structure,
             matrix: shown_matrix(&self.protocol),
             tree: (!spec.parts().is_empty()).then(|| branch(spec, None)),
         })
     }
+}
+
+/// The level of the channel that [`Randomiser`] samples.
+fn realised_level(protocol: &Protocol) -> Result<RealisedLevel, String> {
+    let randomiser = Randomiser::new(protocol).map_err(|error| error.to_string())?;
+    let realised = randomiser.realised();
+    Ok(RealisedLevel { level: realised.loss.level(), exact: realised.exact })
 }
 
 /// `log2` of the number of outputs. Local hash sends a seed instead of one of its `g^a` functions, so its outputs are more
@@ -304,7 +324,10 @@ mod tests {
     fn declared_and_realised_levels_can_differ() {
         let description = describe("lh:a=3,g=1,eps=1");
         assert_eq!(description.declared_level, Some(1.0));
-        assert_eq!(description.structure[0].answer.number().unwrap().value, 0.0);
+        assert_eq!(description.realised, Ok(RealisedLevel { level: 0.0, exact: true }));
+        // No chance is between 0 and 2^-64.
+        let truthful = describe("grr:a=3,eps=100").realised.unwrap();
+        assert!((truthful.level - 64.0 * 2f64.ln()).abs() < 1e-15 * 64.0 && truthful.exact);
     }
 
     #[test]

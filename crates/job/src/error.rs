@@ -117,6 +117,9 @@ pub enum Error {
         /// The allowed range in words.
         allowed: &'static str,
     },
+    /// Something wrong with a file of a collection, or with what it should become.
+    #[error(transparent)]
+    Collection(#[from] sottovoce_collect::Error),
     /// A refusal of the numerical library that concerns no single field.
     #[error(transparent)]
     Numbers(#[from] sottovoce::Error),
@@ -200,6 +203,8 @@ pub enum ErrorKind {
     Unsupported,
     /// The input could not be read.
     Io,
+    /// The output could not be written.
+    Write,
 }
 
 impl Error {
@@ -208,6 +213,7 @@ impl Error {
         match self {
             Error::Unreadable { .. } | Error::Directory { .. } => ErrorKind::Io,
             Error::TooBig { .. } => ErrorKind::Unsupported,
+            Error::Collection(error) if error.is_unwritable() => ErrorKind::Write,
             Error::Numbers(error) => kind_of_numbers(error),
             Error::Field { problem, .. } => match &**problem {
                 FieldProblem::Value(error) => kind_of_numbers(error),
@@ -229,6 +235,12 @@ impl Error {
                 Some("a specification is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
             }
             Error::Field { source_name, problem, .. } => problem.hint(source_name),
+            Error::Collection(sottovoce_collect::Error::Value { .. }) => {
+                Some("nothing was written; --on-error skip leaves such values out and counts them".into())
+            }
+            Error::Collection(sottovoce_collect::Error::NoColumn { column, .. }) if column == "value" => {
+                Some("name the column of the values with --column".into())
+            }
             Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
                 "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
                     .into(),

@@ -274,7 +274,8 @@ mod tests {
         for metric in Metric::all() {
             let Explanation { definition, reading, range, cost, paper, .. } = explanation(metric);
             for words in [definition, reading, range, cost, paper] {
-                assert!(words.len() > 5 && !words.ends_with('.') == (words != reading), "{metric}: {words}");
+                assert!(words.len() > 5, "{metric}: {words}");
+                assert_eq!(words.ends_with('.'), words == reading, "{metric}: {words}");
             }
             let text = explain(metric).to_string();
             assert!(

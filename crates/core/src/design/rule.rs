@@ -47,6 +47,9 @@ const GAUSS_TOLERANCE: f64 = 1e-6;
 /// Trapezoids need so many more nodes that only few inputs can afford them.
 const MOST_INPUTS_OF_TRAPEZOID: usize = 3;
 
+/// Points of a prior with their weights.
+type WeightedPoints = Vec<(f64, Point)>;
+
 impl Rule {
     /// A rule of at most `budget` points for a prior given by its Dirichlet parts; `contrast` is `e^ε − 1`.
     pub(super) fn new(
@@ -58,7 +61,7 @@ impl Rule {
     ) -> Self {
         let inputs = classes.inputs();
         let share = budget / parts.len().max(1);
-        let tensor = |points: &dyn Fn(&[f64]) -> Vec<(f64, Point)>| {
+        let tensor = |points: &dyn Fn(&[f64]) -> WeightedPoints| {
             let of_part = |(weight, part): &(f64, &Dirichlet)| {
                 let weight = *weight;
                 points(part.alpha()).into_iter().map(move |(w, point)| Node::new(weight * w, &point))

@@ -103,10 +103,8 @@ impl DiagonalPlusLowRank {
                     let along = eigen.U()[(i, r)];
                     vector.iter_mut().zip(unit).for_each(|(v, u)| *v += along * u);
                 }
-                let value = eigen.S()[r];
-                if !(value > 0.0) {
-                    return None;
-                }
+                // NaN fails too.
+                let value = Some(eigen.S()[r]).filter(|value| *value > 0.0)?;
                 terms.push((1.0 / value - 1.0, scaled(&vector)));
             }
         }

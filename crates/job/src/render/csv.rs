@@ -8,6 +8,7 @@ use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
 use crate::accuracy::AccuracyReport;
+use crate::collection::Summary;
 use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::Description;
@@ -32,6 +33,7 @@ pub fn description(report: &Description) -> String {
         property("outputs", report.outputs.map_or_else(|| power(report.outputs_bits), |b| b.to_string())),
         property("report_bits", number(report.report_bits)),
         property("declared_ldp", report.declared_level.map(number).unwrap_or_default()),
+        property("realised_ldp", report.realised.as_ref().map(|r| number(r.level)).unwrap_or_default()),
     ];
     rows.extend(report.structure.iter().map(|e| property(e.metric.name(), value(e))));
     if let Some(matrix) = &report.matrix {
@@ -42,6 +44,17 @@ pub fn description(report: &Description) -> String {
         }
     }
     table(["property", "output", "input", "value"].map(String::from), rows.into_iter())
+}
+
+/// The summary of a job of a collection: one line for each fact.
+pub fn collection(report: &Summary) -> String {
+    let rows = report.facts.iter().map(|(name, value)| [(*name).into(), plain(value)]);
+    table(["fact", "value"].map(String::from), rows)
+}
+
+/// A JSON value as a cell: a text without its quotes.
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 /// The report of the job `split`: one line for each side and part.

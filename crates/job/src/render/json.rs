@@ -32,6 +32,10 @@ pub fn metrics(report: &MetricsReport) -> String {
 /// The report of the job `describe`.
 pub fn description(report: &Description) -> String {
     let matrix = report.matrix.as_ref().map(|m| json!({"outputs": m.outputs, "rows": m.rows}));
+    let realised = match &report.realised {
+        Ok(realised) => json!({"value": number(realised.level), "exact": realised.exact}),
+        Err(reason) => json!({"value": null, "reason": reason}),
+    };
     object(&[
         ("protocol", compact(&report.protocol)),
         ("sentence", compact(&report.sentence)),
@@ -41,6 +45,7 @@ pub fn description(report: &Description) -> String {
         ("outputs_bits", compact(&report.outputs_bits)),
         ("report_bits", compact(&report.report_bits)),
         ("declared_ldp", compact(&report.declared_level.map(number))),
+        ("realised_ldp", compact(&realised)),
         ("evaluations", lines(report.structure.iter().map(|e| compact(&evaluation(e))))),
         ("matrix", compact(&matrix)),
         ("tree", compact(&report.tree.as_ref().map(branch))),
@@ -92,6 +97,12 @@ fn count(count: &Count) -> String {
     }
     json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
     compact(&json)
+}
+
+/// The summary of a job of a collection.
+pub fn collection(report: &crate::collection::Summary) -> String {
+    let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
+    object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
 }
 
 /// The report of the job `compare`.

@@ -13,6 +13,7 @@ pub use sottovoce_chart::Size;
 use crate::accuracy::AccuracyReport;
 use crate::budget::BudgetReport;
 use crate::choose::ChooseReport;
+use crate::collection::Summary;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::Description;
@@ -85,6 +86,7 @@ render!(
     Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
+    Summary => collection,
     EstimateReport => estimate,
     AccuracyReport => accuracy,
     DesignReport => design,

@@ -3,7 +3,7 @@
 use sottovoce::Metric;
 
 use super::{WIDTH, clipped, value_text};
-use crate::describe::{Branch, Description, ShownMatrix, summary};
+use crate::describe::{Branch, Description, RealisedLevel, ShownMatrix, summary};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis};
 use crate::render::number::short;
@@ -40,13 +40,16 @@ fn facts(document: &mut Document, report: &Description) {
     if let Some(level) = report.declared_level {
         fact("LDP declared", short(level));
     }
-    for evaluation in &report.structure {
-        let name = if evaluation.metric == Metric::LocalPrivacyLevel {
-            "LDP realised"
-        } else {
-            evaluation.metric.name()
-        };
-        fact(name, outcome(evaluation));
+    fact(
+        "LDP realised",
+        match &report.realised {
+            Ok(RealisedLevel { level, exact: true }) => short(*level),
+            Ok(RealisedLevel { level, exact: false }) => format!("at most {}", short(*level)),
+            Err(reason) => format!("none: {reason}"),
+        },
+    );
+    for evaluation in report.structure.iter().filter(|e| e.metric != Metric::LocalPrivacyLevel) {
+        fact(evaluation.metric.name(), outcome(evaluation));
     }
 }
 

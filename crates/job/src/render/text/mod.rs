@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod collection;
 mod comparison;
 mod demo;
 mod description;
@@ -12,6 +13,7 @@ mod split;
 mod users;
 
 pub use accuracy::accuracy;
+pub use collection::collection;
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;

@@ -1,0 +1,119 @@
+//! The collection: reports a second of one thread against a baseline in floating point, and tallies from files.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::time::Duration;
+
+use rand::{Rng, RngExt, SeedableRng};
+use sottovoce::Protocol;
+use sottovoce_collect::files::FileFormat;
+use sottovoce_collect::files::inputs::Input;
+use sottovoce_collect::files::report_reader::ReportFile;
+use sottovoce_collect::files::report_writer::ReportWriter;
+use sottovoce_collect::header::Header;
+use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
+use sottovoce_collect::{Form, Identity, Tally};
+use stopwatch::{once, peak_memory, ratio, shortest};
+
+fn main() {
+    println!("Randomising, one thread, ChaCha12 keyed by the operating system");
+    against_floats("GRR, a = 64", &Protocol::grr(64, 1.0).unwrap(), 1 << 20, 1.0);
+    against_floats("OUE, a = 128", &Protocol::oue(128, 1.0).unwrap(), 1 << 17, 128.0);
+    against_floats("OUE, a = 1024, eps = 5", &Protocol::oue(1024, 5.0).unwrap(), 1 << 14, 1024.0);
+    against_floats("LH, a = 1024, g = 4", &Protocol::lh(1024, 4, 1.0).unwrap(), 1 << 18, 1.0);
+    against_floats("subset, a = 1024, k = 276", &Protocol::subset(1024, 276, 1.0).unwrap(), 1 << 13, 1.0);
+    let directory = std::env::temp_dir().join(format!("sottovoce-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    println!("\nTallying, all threads");
+    tally("10^7 GRR(64) reports", &Protocol::grr(64, 1.0).unwrap(), 10_000_000, Form::Automatic, &directory);
+    tally(
+        "10^6 OUE(128), supports",
+        &Protocol::oue(128, 1.0).unwrap(),
+        1_000_000,
+        Form::Supports,
+        &directory,
+    );
+    tally(
+        "10^6 OUE(128), patterns",
+        &Protocol::oue(128, 1.0).unwrap(),
+        1_000_000,
+        Form::Patterns,
+        &directory,
+    );
+    tally(
+        "10^5 LH(1024, 4), supports",
+        &Protocol::lh(1024, 4, 1.0).unwrap(),
+        100_000,
+        Form::Supports,
+        &directory,
+    );
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+/// The exact sampler into bytes, and the sampler for simulations, which compares doubles, from the same kind of generator.
+fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
+    let randomiser = Randomiser::new(protocol).unwrap();
+    let mut bytes = vec![0; randomiser.layout().length()];
+    let mut generator = Generator::new(Randomness::System, 0).unwrap();
+    let a = protocol.inputs();
+    let exact = shortest(|| {
+        for i in 0..reports {
+            randomiser.report_into(i % a, &mut generator, &mut bytes).unwrap();
+            black_box(&bytes);
+        }
+    });
+    let mut rng = rand_chacha::ChaCha12Rng::seed_from_u64(1);
+    let sample = reports / 16;
+    let floats = shortest(|| {
+        for i in 0..sample {
+            black_box(protocol.sample(i % a, &mut rng as &mut dyn Rng).unwrap());
+        }
+    }) * 16;
+    let rate = reports as f64 / exact.as_secs_f64();
+    let unit = if parts > 1.0 { format!(", {:.2} G bits/s", rate * parts / 1e9) } else { String::new() };
+    println!(
+        "  {name:<26} {:>8.2} M reports/s{unit}; {:.1} times the sampler of doubles",
+        rate / 1e6,
+        ratio(floats, exact)
+    );
+    black_box(rng.random::<u64>());
+}
+
+fn tally(name: &str, protocol: &Protocol, reports: usize, form: Form, directory: &std::path::Path) {
+    let path = directory.join("reports.parquet");
+    let identity = Identity::new("{}".into());
+    let randomiser = Randomiser::new(protocol).unwrap();
+    let (write, ()) = once(|| {
+        let header = Header::new(&identity, Some(1));
+        let file = File::create(&path).unwrap();
+        let mut writer =
+            ReportWriter::new(file, FileFormat::Parquet, randomiser.layout().clone(), &header).unwrap();
+        let mut batches = Batches::new(&randomiser, Randomness::InsecureTestSeed(1));
+        let values: Vec<usize> = (0..1 << 16).map(|i| i % protocol.inputs()).collect();
+        for start in (0..reports).step_by(values.len()) {
+            writer.write(&batches.reports(&values[..values.len().min(reports - start)]).unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+    });
+    let input = [Input::File(path)];
+    let count = || {
+        let mut tally = Tally::new(protocol, form);
+        tally.add(input.iter().map(ReportFile::open), &identity).unwrap();
+        assert_eq!(tally.n, reports as u64);
+    };
+    let time: Duration =
+        if reports > 200_000 { (0..3).map(|_| once(count).0).min().unwrap() } else { shortest(count) };
+    let hashes = match protocol {
+        Protocol::LocalHash(_) => {
+            let evaluations = reports as f64 * protocol.inputs() as f64 / time.as_secs_f64();
+            format!(", {:.0} M hashes/s", evaluations / 1e6)
+        }
+        _ => String::new(),
+    };
+    let memory =
+        peak_memory().map_or_else(String::new, |mb| format!("; peak of the process so far {mb:.0} MB"));
+    println!(
+        "  {name:<28} {time:>9.1?}, {:.1} M reports/s{hashes} (randomised and written in {write:.1?}){memory}",
+        reports as f64 / time.as_secs_f64() / 1e6
+    );
+}

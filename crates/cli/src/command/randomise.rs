@@ -1,0 +1,67 @@
+//! `sottovoce randomise`.
+
+use clap::{Args, ValueEnum};
+use sottovoce_job::{RandomiseSpec, read_protocol};
+
+use crate::arguments::CollectionOutput;
+use crate::failure::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  sottovoce randomise -p grr:a=3,eps=1 values.csv -o reports.csv
+      Each value in the column `value` (0, 1 or 2) becomes one report.
+
+  sottovoce randomise -p protocol.json answers.parquet --column colour -o reports.parquet
+      Values as the labels that protocol.json names.
+
+  sottovoce randomise -p oue:a=128,eps=1 - -o reports.jsonl < values.jsonl
+      From standard input, as lines such as {\"value\": 17}.
+
+Files may be CSV, JSON Lines or Parquet; values also compressed (gzip, zstd). Reports are in the
+format that the name of their file ends with. The exact privacy level is part of the summary.";
+
+/// On the user's side: values to reports, by exact arithmetic and the operating system's randomness.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RandomiseArguments {
+    /// The protocol: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
+    protocol: String,
+    /// The values: a file, or `-` for standard input
+    values: String,
+    /// The column (or JSON key) of the values
+    #[arg(long, value_name = "NAME", default_value = "value")]
+    column: String,
+    /// What to do with a value that is none of the inputs
+    #[arg(long, value_enum, default_value_t)]
+    on_error: OnError,
+    /// INSECURE, for tests only: draw from this seed instead of the operating system's randomness
+    #[arg(long, value_name = "S")]
+    insecure_test_seed: Option<u64>,
+    #[command(flatten)]
+    output: CollectionOutput,
+}
+
+/// What to do with a bad value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    /// Write nothing, and say where it is
+    #[default]
+    Stop,
+    /// Make no report for it, and count it
+    Skip,
+}
+
+pub(crate) fn run(arguments: &RandomiseArguments) -> Result {
+    arguments.output.run(|output| {
+        let spec = RandomiseSpec {
+            protocol: read_protocol(&arguments.protocol)?,
+            values: arguments.values.clone(),
+            column: arguments.column.clone(),
+            skip: arguments.on_error == OnError::Skip,
+            insecure_test_seed: arguments.insecure_test_seed,
+            output,
+        };
+        spec.check()?.run()
+    })
+}

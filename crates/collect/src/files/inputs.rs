@@ -1,0 +1,148 @@
+//! Which files are meant: paths, directories, patterns and standard input, each file once.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// A file to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Standard input.
+    StandardInput,
+    /// A file.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Input::StandardInput => f.write_str("standard input"),
+            Input::File(path) => {
+                path.to_string_lossy().chars().filter(|c| !c.is_control()).try_for_each(|c| write!(f, "{c}"))
+            }
+        }
+    }
+}
+
+/// The files that the arguments name, in the order of the arguments, those of a directory or pattern by name. Files of a directory whose
+/// name begins with a point are left out: they may be incomplete.
+///
+/// # Errors
+/// A file does not exist, a pattern or directory has no file, or a file is named twice or is a copy of another.
+pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for argument in arguments {
+        match argument.as_str() {
+            "-" => inputs.push(Input::StandardInput),
+            _ => inputs.extend(files(argument)?.into_iter().map(Input::File)),
+        }
+    }
+    refuse_duplicates(&inputs)?;
+    Ok(inputs)
+}
+
+fn files(argument: &str) -> Result<Vec<PathBuf>> {
+    let path = Path::new(argument);
+    let nothing = || Error::NoFiles { argument: argument.to_owned() };
+    let found = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => directory(path)?,
+        Ok(_) => return Ok(vec![path.to_owned()]),
+        Err(_) if argument.contains(['*', '?', '[']) => {
+            let paths = glob::glob(argument).map_err(|_| nothing())?;
+            let mut paths: Vec<PathBuf> =
+                paths.filter_map(|path| path.ok()).filter(|path| path.is_file()).collect();
+            paths.sort();
+            paths
+        }
+        Err(error) => return Err(unreadable(&Input::File(path.to_owned()), error)),
+    };
+    if found.is_empty() { Err(nothing()) } else { Ok(found) }
+}
+
+fn directory(path: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = |error| unreadable(&Input::File(path.to_owned()), error);
+    let entries =
+        fs::read_dir(path).map_err(unreadable)?.collect::<io::Result<Vec<_>>>().map_err(unreadable)?;
+    let visible = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let mut files: Vec<PathBuf> = entries
+        .iter()
+        .filter(|entry| visible(entry))
+        .map(fs::DirEntry::path)
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+pub(crate) fn unreadable(input: &Input, error: io::Error) -> Error {
+    Error::Unreadable { file: input.to_string(), error }
+}
+
+/// Refuses a file that is there twice: under the same or another name, by a link, or as a copy. Counting reports twice would make
+/// an estimate look surer than it is. Contents are compared only where the sizes agree.
+fn refuse_duplicates(inputs: &[Input]) -> Result<()> {
+    let mut by_size: HashMap<u64, Vec<&Input>> = HashMap::new();
+    let mut seen: HashMap<PathBuf, &Input> = HashMap::new();
+    let twice = |first: &Input, second: &Input, how| {
+        Err(Error::Duplicate { first: first.to_string(), second: second.to_string(), how })
+    };
+    for input in inputs {
+        let Input::File(path) = input else {
+            if inputs.iter().filter(|other| **other == Input::StandardInput).count() > 1 {
+                return twice(input, input, "is named twice");
+            }
+            continue;
+        };
+        let metadata = fs::metadata(path).map_err(|error| unreadable(input, error))?;
+        if let Some(first) = seen.insert(identity(path, &metadata), input) {
+            return twice(first, input, "is the same file as");
+        }
+        if metadata.is_file() {
+            by_size.entry(metadata.len()).or_default().push(input);
+        }
+    }
+    for same_size in by_size.values().filter(|inputs| inputs.len() > 1) {
+        let mut contents = HashMap::new();
+        for input in same_size {
+            if let Some(first) = contents.insert(content(input)?, *input) {
+                return twice(first, input, "has the same content as");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What two names of one file have in common.
+#[cfg(unix)]
+fn identity(_path: &Path, metadata: &fs::Metadata) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    PathBuf::from(format!("{}:{}", metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path, _metadata: &fs::Metadata) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn content(input: &Input) -> Result<Vec<u8>> {
+    let Input::File(path) = input else { return Ok(Vec::new()) };
+    let mut digest = Sha256::new();
+    let hashed = File::open(path).and_then(|mut file| hash(&mut file, &mut digest));
+    hashed.map_err(|error| unreadable(input, error))?;
+    Ok(digest.finalize().to_vec())
+}
+
+fn hash(file: &mut File, digest: &mut Sha256) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match io::Read::read(file, &mut buffer)? {
+            0 => return Ok(()),
+            count => digest.update(&buffer[..count]),
+        }
+    }
+}

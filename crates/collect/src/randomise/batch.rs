@@ -1,0 +1,44 @@
+//! Many values at once, on all threads.
+
+use rayon::prelude::*;
+
+use super::{Generator, Randomiser, Randomness};
+use crate::error::Result;
+
+/// Values that share a generator.
+const CHUNK: usize = 1 << 13;
+
+/// Draws reports on batch after batch of values, each chunk of them from a generator of its own: keyed by the operating system, or a stream
+/// of the test seed that depends only on the place of the chunk.
+#[derive(Debug)]
+pub struct Batches<'r> {
+    randomiser: &'r Randomiser,
+    randomness: Randomness,
+    stream: u64,
+}
+
+impl<'r> Batches<'r> {
+    /// No batch yet.
+    pub fn new(randomiser: &'r Randomiser, randomness: Randomness) -> Self {
+        Batches { randomiser, randomness, stream: 0 }
+    }
+
+    /// The bytes of the reports on these values, one after another.
+    ///
+    /// # Errors
+    /// A value is no input, or the operating system gives no randomness.
+    pub fn reports(&mut self, values: &[usize]) -> Result<Vec<u8>> {
+        let (length, first) = (self.randomiser.layout().length(), self.stream);
+        self.stream += values.len().div_ceil(CHUNK) as u64;
+        let mut reports = vec![0; values.len() * length];
+        let chunks = reports.par_chunks_mut(CHUNK * length).zip(values.par_chunks(CHUNK)).enumerate();
+        chunks.try_for_each(|(chunk, (reports, values))| {
+            let mut generator = Generator::new(self.randomness, first + chunk as u64)?;
+            reports
+                .chunks_exact_mut(length)
+                .zip(values)
+                .try_for_each(|(report, x)| self.randomiser.report_into(*x, &mut generator, report))
+        })?;
+        Ok(reports)
+    }
+}

@@ -1,0 +1,116 @@
+//! Random words for real secrets: ChaCha with twelve rounds, keyed by the operating system.
+//!
+//! A seed of one's own makes reports predictable and is for tests only; its name says so wherever it appears.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use crate::error::{Error, Result};
+
+/// Words fetched at a time: the generator works on blocks, and a block costs less than its words one by one.
+const WORDS: usize = 128;
+
+/// Where the randomness comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Randomness {
+    /// The operating system.
+    System,
+    /// A seed that anybody can guess. The same seed gives the same reports.
+    InsecureTestSeed(u64),
+}
+
+/// A stream of random 64-bit words.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    source: ChaCha12Rng,
+    words: [u64; WORDS],
+    used: usize,
+}
+
+impl Generator {
+    /// Stream number `stream`. From the operating system every call gives a new key; from a test seed the same stream has the
+    /// same words.
+    ///
+    /// # Errors
+    /// The operating system gives no randomness.
+    pub fn new(randomness: Randomness, stream: u64) -> Result<Self> {
+        let mut source = match randomness {
+            Randomness::System => {
+                let mut key = [0u8; 32];
+                getrandom::fill(&mut key)
+                    .map_err(|error| Error::NoRandomness { message: error.to_string() })?;
+                ChaCha12Rng::from_seed(key)
+            }
+            Randomness::InsecureTestSeed(seed) => ChaCha12Rng::seed_from_u64(seed),
+        };
+        source.set_stream(stream);
+        Ok(Generator { source, words: [0; WORDS], used: WORDS })
+    }
+
+    /// The next word, all 2^64 equally likely.
+    #[inline]
+    pub fn word(&mut self) -> u64 {
+        if self.used == WORDS {
+            self.refill();
+        }
+        let word = self.words[self.used];
+        self.used += 1;
+        word
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        let mut bytes = [0u8; 8 * WORDS];
+        self.source.fill_bytes(&mut bytes);
+        for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        self.used = 0;
+    }
+
+    /// A number below `bound`, all exactly equally likely: the high half of a product, drawn again in the few cases that would
+    /// favour a number.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        loop {
+            let product = u128::from(self.word()) * u128::from(bound);
+            // The lowest 2^64 mod bound low halves are one too many for some numbers.
+            if product as u64 >= bound || product as u64 >= bound.wrapping_neg() % bound {
+                return (product >> 64) as u64;
+            }
+        }
+    }
+
+    /// A generator that gives these words, then zeros: for tests of what each word leads to.
+    #[cfg(test)]
+    pub(crate) fn replaying(words: &[u64]) -> Self {
+        let mut replay = [0; WORDS];
+        replay[..words.len()].copy_from_slice(words);
+        Generator { source: ChaCha12Rng::from_seed([0; 32]), words: replay, used: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_and_repeat() {
+        let words = |randomness, stream| {
+            let mut generator = Generator::new(randomness, stream).unwrap();
+            (0..300).map(|_| generator.word()).collect::<Vec<_>>()
+        };
+        let seed = Randomness::InsecureTestSeed(7);
+        assert_eq!(words(seed, 1), words(seed, 1));
+        assert_ne!(words(seed, 1), words(seed, 2));
+        assert_ne!(words(Randomness::System, 1), words(Randomness::System, 1));
+    }
+
+    #[test]
+    fn numbers_below_a_bound_reject_what_would_favour_some() {
+        // Of 2^64 words, 2^64 mod 3 = 1 is drawn again: the word 0, whose low half is 0.
+        assert_eq!(Generator::replaying(&[0, u64::MAX]).below(3), 2);
+        assert_eq!(Generator::replaying(&[1]).below(3), 0);
+        assert_eq!(Generator::replaying(&[u64::MAX]).below(1), 0);
+    }
+}

@@ -1,0 +1,143 @@
+//! Randomising: from a value to a report, on the user's side.
+//!
+//! The channel that is sampled is not the protocol's matrix of real numbers but one of fractions, whose denominators are powers of two
+//! (for subset selection and the functions of a local hash inside a composition also counts of sets and functions). They are rounded
+//! *toward privacy*: the likelier of two outcomes that tell values apart is rounded down, the rarer up. Sampling compares whole numbers
+//! from the generator with whole numbers, so there is no floating-point arithmetic between the secret and the report, and nothing in the
+//! low bits of a report that could tell more than the protocol allows.
+//!
+//! ```
+//! use sottovoce::Protocol;
+//! use sottovoce_collect::randomise::{Generator, Randomiser, Randomness};
+//!
+//! let protocol = Protocol::grr(16, 1.0)?;
+//! let randomiser = Randomiser::new(&protocol)?;
+//! assert!(randomiser.realised().loss.within(1.0)); // certain, by whole numbers
+//!
+//! let mut generator = Generator::new(Randomness::System, 0)?;
+//! let report = randomiser.report(3, &mut generator)?;
+//! assert!(protocol.row_of(&report)? < 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! *How exact*. A word has 64 bits. Of generalised randomised response on `a` inputs a lie has probability `⌈2^64/(e^ε+a−1)⌉/2^64`, which
+//! lowers the level by less than `a²/2^64`; where that is more than a hundredth of the level, the protocol is refused rather than made useless.
+//! A level above `ln 2^64 ≈ 44` is lowered to about that, since no chance is between 0 and `2^−64`.
+//!
+//! *Local hash* draws a 64-bit seed instead of one of all `g^a` functions. Its privacy is that of the response on the bucket, whatever
+//! the functions are. For each input every bucket has `⌊2^64/g⌋` or `⌈2^64/g⌉` of the seeds, since the seed is scrambled one to one; that
+//! different inputs fall together once in `g` times is a property of the hash, tested and not proven.
+
+mod batch;
+mod chance;
+mod exponential;
+mod generator;
+mod loss;
+mod realised;
+mod sampler;
+
+pub use batch::Batches;
+pub use generator::{Generator, Randomness};
+pub use loss::Loss;
+pub use realised::{ExactMatrix, Realised};
+
+use sottovoce::{Output, Protocol};
+
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use sampler::Sampler;
+
+/// The share of a level that roundings must leave.
+const KEPT: f64 = 0.99;
+
+/// Up to this level: higher ones are lowered by what 64-bit words can tell, to 44 or, for large sets of subset selection, less.
+const REACHED: f64 = 20.0;
+
+/// Draws reports of one protocol, with a known privacy loss.
+#[derive(Clone, Debug)]
+pub struct Randomiser {
+    inputs: usize,
+    sampler: Sampler,
+    layout: Layout,
+    length: usize,
+    realised: Realised,
+}
+
+impl Randomiser {
+    /// The randomiser of a protocol.
+    ///
+    /// # Errors
+    /// [`Error::NotRealisable`] if whole multiples of `2^−64` would exceed the level that some part of the protocol declares, or lose
+    /// more than a hundredth of it.
+    pub fn new(protocol: &Protocol) -> Result<Self> {
+        check_levels(protocol)?;
+        let (inputs, sampler) = (protocol.inputs(), Sampler::new(protocol));
+        let realised = sampler.realised(inputs);
+        let layout = Layout::of(protocol);
+        Ok(Randomiser { inputs, sampler, length: layout.length(), layout, realised })
+    }
+
+    /// The exact privacy loss of the reports.
+    pub fn realised(&self) -> &Realised {
+        &self.realised
+    }
+
+    /// How a report is laid out in bytes.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The exact matrix that is sampled, if it is small. Rows are numbered as the protocol's; local hash is over all functions.
+    pub fn matrix(&self) -> Option<ExactMatrix> {
+        self.sampler.matrix()
+    }
+
+    /// A report on the value `x`.
+    ///
+    /// # Errors
+    /// The input does not exist; nothing is drawn.
+    pub fn report(&self, x: usize, generator: &mut Generator) -> Result<Output> {
+        let mut bytes = vec![0; self.length];
+        self.report_into(x, generator, &mut bytes)?;
+        Ok(self.layout.output(&bytes))
+    }
+
+    /// Writes the bytes of a report on the value `x`.
+    ///
+    /// # Errors
+    /// The input does not exist; nothing is drawn.
+    ///
+    /// # Panics
+    /// `bytes` are not as many as the layout's [`length`](Layout::length).
+    #[inline]
+    pub fn report_into(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) -> Result<()> {
+        assert_eq!(bytes.len(), self.length, "length of a report");
+        if x >= self.inputs {
+            return Err(sottovoce::Error::NoSuchInput { x, last: self.inputs - 1 }.into());
+        }
+        self.sampler.report(x, generator, bytes);
+        Ok(())
+    }
+}
+
+/// Refuses a protocol with a part that declares a level and would not keep it. What the parts keep, combinations keep.
+fn check_levels(protocol: &Protocol) -> Result<()> {
+    protocol.parts().iter().try_for_each(check_levels)?;
+    let Some(declared) = declared_level(protocol) else { return Ok(()) };
+    let loss = Sampler::new(protocol).realised(protocol.inputs()).loss;
+    if loss.within(declared) && loss.level() >= KEPT * protocol.level()?.min(REACHED) {
+        return Ok(());
+    }
+    Err(Error::NotRealisable { kind: protocol.kind(), declared, realised: loss.level() })
+}
+
+/// The level that a protocol declares by itself.
+fn declared_level(protocol: &Protocol) -> Option<f64> {
+    match protocol {
+        Protocol::GeneralisedRandomisedResponse(grr) => Some(grr.epsilon()),
+        Protocol::LocalHash(hash) => Some(hash.epsilon()),
+        Protocol::SubsetSelection(subset) => Some(subset.epsilon()),
+        Protocol::UnaryEncoding(_) if protocol.kind() != "ue" => protocol.level().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,301 @@
+//! One sampler a kind of protocol: from a value and random words to the bytes of a report, by comparisons of whole numbers alone.
+
+use sottovoce::protocol::{UnaryEncoding, bucket};
+use sottovoce::{Output, Protocol};
+
+use super::chance::{Chance, Wheel};
+use super::generator::Generator;
+use crate::layout::{Layout, put, width};
+
+/// Draws reports of a protocol.
+#[derive(Clone, Debug)]
+pub(super) enum Sampler {
+    /// Tells the truth about one of `a` inputs.
+    Identity(usize),
+    Response(Response),
+    Bits(Bits),
+    Hash(Hash),
+    Subset(Subset),
+    /// A function of the value.
+    Map(Vec<u32>),
+    /// The truth with some chance, else the blank `a`.
+    Erasure {
+        a: usize,
+        reveal: Chance,
+    },
+    /// A distribution for each input.
+    Columns {
+        outputs: usize,
+        columns: Vec<Wheel>,
+    },
+    Composition(Vec<Step>),
+    Product(Vec<Part>),
+    Mixture {
+        choice: Wheel,
+        parts: Vec<Part>,
+    },
+}
+
+/// Generalised randomised response on `a` inputs: `truth + (a − 1)·lie = 2^64` words.
+#[derive(Clone, Debug)]
+pub(super) struct Response {
+    pub(super) a: u64,
+    pub(super) truth: u64,
+    pub(super) lie: u64,
+}
+
+/// Unary encoding.
+#[derive(Clone, Debug)]
+pub(super) struct Bits {
+    pub(super) a: usize,
+    pub(super) kappa: Chance,
+    pub(super) lambda: Chance,
+}
+
+/// Local hash: `None` into one bucket, which says nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Hash {
+    pub(super) a: usize,
+    pub(super) g: usize,
+    pub(super) response: Option<Response>,
+}
+
+/// Subset selection.
+#[derive(Clone, Debug)]
+pub(super) struct Subset {
+    pub(super) a: usize,
+    pub(super) k: usize,
+    pub(super) inclusion: Chance,
+}
+
+/// A step of a composition, with what is needed to pass its output on.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) sampler: Sampler,
+    pub(super) protocol: Protocol,
+    layout: Layout,
+}
+
+/// A factor of a product or a part of a mixture, with the bytes of its report.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) sampler: Sampler,
+    length: usize,
+}
+
+impl Response {
+    /// The lie is rounded up, so the ratio of the two is rounded down.
+    fn new(a: usize, epsilon: f64) -> Self {
+        let lie = Chance::odds(1, 1, epsilon, a as u64 - 1).numerator();
+        let truth = super::chance::ALL - (a as u128 - 1) * lie;
+        // Both fit: a lie is rarer than 1/2 (at 1/2 with two inputs), and what is left for the truth is less than all.
+        Response { a: a as u64, truth: truth as u64, lie: lie as u64 }
+    }
+
+    /// One word: the first `truth` words tell the truth, each following `lie` words another value.
+    #[inline]
+    pub(super) fn answer(&self, x: u64, generator: &mut Generator) -> u64 {
+        let word = generator.word();
+        if word < self.truth {
+            return x;
+        }
+        let other = (word - self.truth) / self.lie;
+        if other < x { other } else { other + 1 }
+    }
+}
+
+impl Bits {
+    fn new(a: usize, ue: &UnaryEncoding, level: f64) -> Self {
+        let half = Chance::new(super::chance::ALL / 2);
+        let (kappa, lambda) = match sottovoce::Channel::kind(ue) {
+            "rappor" => {
+                let flip = Chance::odds(1, 1, level / 2.0, 1);
+                (flip.complement(), flip)
+            }
+            "oue" => (half, Chance::odds(1, 1, level, 1)),
+            "blh" => (Chance::odds(1, 1, level, 1).complement(), half),
+            _ => {
+                let (kappa, lambda) =
+                    (Chance::rounded_down(ue.bits().kappa), Chance::rounded_up(ue.bits().lambda));
+                // Two probabilities closer than a word are one.
+                if kappa.numerator() < lambda.numerator() { (lambda, lambda) } else { (kappa, lambda) }
+            }
+        };
+        Bits { a, kappa, lambda }
+    }
+
+    #[inline]
+    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        for word in words {
+            *word = self.lambda.sixty_four(generator).to_le_bytes();
+        }
+        if !rest.is_empty() {
+            let last = self.lambda.sixty_four(generator) & ((1 << (8 * rest.len())) - 1);
+            put(last, rest);
+        }
+        if !self.a.is_multiple_of(8) {
+            bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
+        }
+        let own = u8::from(self.kappa.happens(generator));
+        bytes[x / 8] = bytes[x / 8] & !(1 << (x % 8)) | own << (x % 8);
+    }
+}
+
+impl Hash {
+    #[inline]
+    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
+        let seed = generator.word();
+        let z = match &self.response {
+            Some(response) => response.answer(bucket(seed, x, self.g) as u64, generator),
+            None => 0,
+        };
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        put(z, &mut bytes[8..]);
+    }
+
+    /// A function of all `g^a`, as the matrix has them, instead of a seed: for a step whose output is the input of another.
+    fn output(&self, x: usize, generator: &mut Generator) -> Output {
+        let values: Vec<usize> = (0..self.a).map(|_| generator.below(self.g as u64) as usize).collect();
+        let z = self.response.as_ref().map_or(0, |response| response.answer(values[x] as u64, generator));
+        Output::Table { values, z: z as usize }
+    }
+}
+
+impl Subset {
+    fn new(a: usize, k: usize, epsilon: f64) -> Self {
+        // The chance that the value is left out, (a−k)/(k e^ε + a − k), is rounded up.
+        let rest = (a - k) as u64;
+        Subset { a, k, inclusion: Chance::odds(rest, k as u64, epsilon, rest).complement() }
+    }
+
+    /// A uniformly random set of the right size among the others, by Floyd's method: as many draws as members, or as missing
+    /// members if those are fewer.
+    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
+        let own = self.inclusion.happens(generator);
+        let (others, wanted) = (self.a - 1, self.k - usize::from(own));
+        let leave_out = wanted > others / 2;
+        let drawn = if leave_out { others - wanted } else { wanted };
+        bytes.fill(0);
+        for last in others - drawn..others {
+            let other = generator.below(last as u64 + 1) as usize;
+            let taken = |other: usize| if other < x { other } else { other + 1 };
+            let member = if has(bytes, taken(other)) { taken(last) } else { taken(other) };
+            bytes[member / 8] |= 1 << (member % 8);
+        }
+        if leave_out {
+            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+            if !self.a.is_multiple_of(8) {
+                bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
+            }
+        }
+        bytes[x / 8] = bytes[x / 8] & !(1 << (x % 8)) | u8::from(own) << (x % 8);
+    }
+}
+
+fn has(bytes: &[u8], x: usize) -> bool {
+    bytes[x / 8] >> (x % 8) & 1 == 1
+}
+
+impl Step {
+    fn new(protocol: &Protocol) -> Self {
+        Step { sampler: Sampler::new(protocol), protocol: protocol.clone(), layout: Layout::of(protocol) }
+    }
+
+    /// The row of this step's output, for the next step.
+    fn row(&self, x: usize, generator: &mut Generator) -> usize {
+        let output = match &self.sampler {
+            Sampler::Hash(hash) => hash.output(x, generator),
+            sampler => {
+                let mut bytes = vec![0; self.layout.length()];
+                sampler.report(x, generator, &mut bytes);
+                self.layout.output(&bytes)
+            }
+        };
+        // Unwrap safety: a composition exists only if the outputs of its inner steps can be numbered, and this is one of them.
+        self.protocol.row_of(&output).unwrap()
+    }
+}
+
+impl Sampler {
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        let a = protocol.inputs();
+        let part = |protocol: &Protocol| Part {
+            sampler: Sampler::new(protocol),
+            length: Layout::of(protocol).length(),
+        };
+        let all = |protocols: &[Protocol]| protocols.iter().map(part).collect();
+        match protocol {
+            Protocol::Identity(_) => Sampler::Identity(a),
+            Protocol::GeneralisedRandomisedResponse(grr) => {
+                Sampler::Response(Response::new(a, grr.epsilon()))
+            }
+            Protocol::UnaryEncoding(ue) => {
+                // Unwrap safety: the level of unary encoding follows from its two probabilities.
+                Sampler::Bits(Bits::new(a, ue, protocol.level().unwrap()))
+            }
+            Protocol::LocalHash(hash) => {
+                let g = hash.buckets();
+                let response = (g > 1).then(|| Response::new(g, hash.epsilon()));
+                Sampler::Hash(Hash { a, g, response })
+            }
+            Protocol::SubsetSelection(subset) => {
+                Sampler::Subset(Subset::new(a, subset.size(), subset.epsilon()))
+            }
+            Protocol::Deterministic(map) => Sampler::Map(map.map().iter().map(|y| *y as u32).collect()),
+            Protocol::Erasure(erasure) => {
+                Sampler::Erasure { a, reveal: Chance::rounded_down(erasure.reveal()) }
+            }
+            Protocol::Matrix(matrix) => {
+                let column = |x: usize| Wheel::new(matrix.rows().map(|row| row[x]));
+                Sampler::Columns { outputs: matrix.rows().len(), columns: (0..a).map(column).collect() }
+            }
+            Protocol::Composition(composition) => {
+                Sampler::Composition(composition.steps().iter().map(Step::new).collect())
+            }
+            Protocol::Product(product) => Sampler::Product(all(product.factors())),
+            Protocol::Mixture(mixture) => Sampler::Mixture {
+                choice: Wheel::new(mixture.weights().iter().copied()),
+                parts: all(mixture.parts()),
+            },
+        }
+    }
+
+    /// Writes a report on the value `x`, which must be below the number of inputs, into bytes of the protocol's layout.
+    pub(super) fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
+        match self {
+            Sampler::Identity(_) => put(x as u64, bytes),
+            Sampler::Response(response) => put(response.answer(x as u64, generator), bytes),
+            Sampler::Bits(bits) => bits.report(x, generator, bytes),
+            Sampler::Hash(hash) => hash.report(x, generator, bytes),
+            Sampler::Subset(subset) => subset.report(x, generator, bytes),
+            Sampler::Map(map) => put(map[x].into(), bytes),
+            Sampler::Erasure { a, reveal } => {
+                put(if reveal.happens(generator) { x } else { *a } as u64, bytes);
+            }
+            Sampler::Columns { columns, .. } => put(columns[x].turn(generator) as u64, bytes),
+            Sampler::Composition(steps) => {
+                // Unwrap safety: a composition has a step.
+                let (last, first) = steps.split_last().unwrap();
+                let x = first.iter().fold(x, |x, step| step.row(x, generator));
+                last.sampler.report(x, generator, bytes);
+            }
+            Sampler::Product(factors) => {
+                let mut rest = bytes;
+                for factor in factors {
+                    let (own, after) = rest.split_at_mut(factor.length);
+                    factor.sampler.report(x, generator, own);
+                    rest = after;
+                }
+            }
+            Sampler::Mixture { choice, parts } => {
+                let (part, (name, rest)) =
+                    (choice.turn(generator), bytes.split_at_mut(width(parts.len() as u64)));
+                put(part as u64, name);
+                let (own, padding) = rest.split_at_mut(parts[part].length);
+                parts[part].sampler.report(x, generator, own);
+                padding.fill(0);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Reports that are none: counted by reason, with a few examples, and never counted as anything else.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Why something is not a report of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// There is nothing.
+    Empty,
+    /// Too short or too long.
+    Length,
+    /// A character that is no digit.
+    NotDigits,
+    /// A number that is too large.
+    OutOfRange,
+    /// Bits or bytes that must be 0 are not.
+    Padding,
+    /// A set with another number of members than the protocol's.
+    SetSize,
+    /// A line that is not `{"report": "…"}`, or a row with another number of fields than the header.
+    Line,
+}
+
+impl Reason {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::Empty => "empty",
+            Reason::Length => "too short or too long",
+            Reason::NotDigits => "a character that is no digit",
+            Reason::OutOfRange => "a number that is too large",
+            Reason::Padding => "bits that must be 0 are not",
+            Reason::SetSize => "a set of the wrong size",
+            Reason::Line => "not a line of the format",
+        }
+    }
+}
+
+/// One rejected report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Example {
+    /// The file, by its place among the inputs.
+    pub file: usize,
+    /// Line of a text file or row of a Parquet file, from 1.
+    pub line: u64,
+    /// Why it was rejected.
+    pub reason: Reason,
+    /// The beginning of it, without control characters.
+    pub text: String,
+}
+
+/// The rejected reports of a tally.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rejections {
+    /// How many, by reason.
+    pub counts: BTreeMap<Reason, u64>,
+    /// The first few, in the order of the inputs.
+    pub examples: Vec<Example>,
+}
+
+/// So many examples are kept.
+const EXAMPLES: usize = 5;
+
+impl Rejections {
+    /// How many reports were rejected.
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    pub(crate) fn add(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
+        *self.counts.entry(reason).or_default() += 1;
+        let last = self.examples.last().map(|example| (example.file, example.line));
+        if self.examples.len() < EXAMPLES || last > Some((file, line)) {
+            self.examples.push(Example { file, line, reason, text: shown(text) });
+            self.keep_first();
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Rejections) {
+        for (reason, count) in other.counts {
+            *self.counts.entry(reason).or_default() += count;
+        }
+        self.examples.extend(other.examples);
+        self.keep_first();
+    }
+
+    fn keep_first(&mut self) {
+        self.examples.sort();
+        self.examples.truncate(EXAMPLES);
+    }
+}
+
+/// Untrusted bytes as a message may quote them.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
+    start.chars().filter(|c| !c.is_control()).take(40).collect()
+}

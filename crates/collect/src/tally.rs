@@ -1,0 +1,515 @@
+//! Tallying: from reports to how often each output was reported, on the aggregator's side.
+//!
+//! Memory grows with the number of *different* reports, not with their number. Reports of unary encoding, subset selection and local
+//! hash are nearly all different, so they have two forms:
+//!
+//! - *patterns*: each different report with its count. This is all that the reports tell, and what the exact posterior needs.
+//! - *supports*: for each input the number of reports whose set contains it (for local hash: whose bucket is its own), and `n`. Linear
+//!   estimates of the frequencies need no more; which inputs were reported *together* is lost, and with it the exact posterior.
+//!
+//! By itself a tally keeps patterns as long as there are no more than [`MAX_PATTERNS`] (fewer if they are long), then supports. The choice
+//! depends only on the reports, not on their order or their files, so tallies of shards, merged, are those of one pass.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
+
+use hashbrown::HashTable;
+use sottovoce::Protocol;
+use sottovoce::estimate::Reports;
+use sottovoce::protocol::bucket;
+
+use crate::error::{Error, Result};
+use crate::files::report_reader::ReportFile;
+use crate::header::Identity;
+use crate::layout::{Layout, number, put};
+use crate::rejection::{Reason, Rejections};
+
+/// Most different reports that are kept as patterns, unless patterns are asked for.
+pub const MAX_PATTERNS: usize = 1 << 16;
+
+/// Most bytes of them.
+const MAX_PATTERN_BYTES: usize = 64 << 20;
+
+/// The form of tallies that is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Patterns if there are few, supports otherwise.
+    #[default]
+    Automatic,
+    /// Each different report with its count.
+    Patterns,
+    /// For each input the number of reports that support it.
+    Supports,
+}
+
+/// The counts of a tally.
+#[derive(Clone, Debug)]
+pub enum Counts {
+    /// How often each of a few numbered outputs was reported.
+    Numbers(Vec<u64>),
+    /// How often each different report was made.
+    Patterns(Patterns),
+    /// How many reports support each input.
+    Supports(Supports),
+}
+
+/// Different reports, as bytes, with their counts.
+#[derive(Clone, Debug)]
+pub struct Patterns {
+    length: usize,
+    bytes: Vec<u8>,
+    counts: Vec<u64>,
+    places: HashTable<u32>,
+    /// Keyed at random: reports come from strangers, who could otherwise choose them to collide.
+    hasher: RandomState,
+}
+
+impl Patterns {
+    fn new(length: usize) -> Self {
+        Patterns {
+            length,
+            bytes: Vec::new(),
+            counts: Vec::new(),
+            places: HashTable::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    fn add(&mut self, report: &[u8], count: u64) {
+        let Patterns { length, bytes, counts, places, hasher } = self;
+        let pattern = |place: u32| &bytes[place as usize * *length..][..*length];
+        let hash = hasher.hash_one(report);
+        if let Some(place) = places.find(hash, |place| pattern(*place) == report) {
+            counts[*place as usize] += count;
+            return;
+        }
+        places.insert_unique(hash, counts.len() as u32, |place| hasher.hash_one(pattern(*place)));
+        bytes.extend_from_slice(report);
+        counts.push(count);
+    }
+
+    /// How many different reports there are.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Whether there is no report.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.bytes.chunks_exact(self.length).zip(self.counts.iter().copied())
+    }
+
+    /// The reports in ascending order of their bytes, with their counts.
+    pub fn sorted(&self) -> Vec<(&[u8], u64)> {
+        let mut all: Vec<(&[u8], u64)> = self.iter().collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// For each input the number of reports that support it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Supports {
+    counts: Vec<u64>,
+    kind: SupportKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SupportKind {
+    /// Reports are sets. Each byte of a set is counted as a whole and taken apart at the end, where that takes little memory.
+    Sets { bytes: Vec<u64> },
+    /// Reports are buckets of hash functions.
+    Hashes { buckets: usize },
+}
+
+/// Sets of more bytes are taken apart at once.
+const MAX_COUNTED_BYTES: usize = 512;
+
+impl Supports {
+    /// No reports yet; `None` if reports of this layout support no inputs.
+    fn new(layout: &Layout, inputs: usize) -> Option<Self> {
+        let kind = match layout {
+            Layout::Set { .. } => {
+                let length = layout.length();
+                SupportKind::Sets {
+                    bytes: vec![0; if length <= MAX_COUNTED_BYTES { length << 8 } else { 0 }],
+                }
+            }
+            Layout::Hash { buckets } => SupportKind::Hashes { buckets: *buckets as usize },
+            _ => return None,
+        };
+        Some(Supports { counts: vec![0; inputs], kind })
+    }
+
+    #[inline]
+    fn add(&mut self, report: &[u8], count: u64) {
+        match &mut self.kind {
+            SupportKind::Sets { bytes } if !bytes.is_empty() => {
+                for (histogram, byte) in bytes.as_chunks_mut::<256>().0.iter_mut().zip(report) {
+                    histogram[usize::from(*byte)] += count;
+                }
+            }
+            SupportKind::Sets { .. } => crate::layout::members(report).for_each(|x| self.counts[x] += count),
+            SupportKind::Hashes { buckets } => {
+                let (seed, z, g) = (number(&report[..8]), number(&report[8..]) as usize, *buckets);
+                for (x, support) in self.counts.iter_mut().enumerate() {
+                    *support += if bucket(seed, x, g) == z { count } else { 0 };
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Supports) {
+        let add = |own: &mut [u64], other: &[u64]| own.iter_mut().zip(other).for_each(|(o, n)| *o += n);
+        add(&mut self.counts, &other.counts);
+        if let (SupportKind::Sets { bytes }, SupportKind::Sets { bytes: others }) =
+            (&mut self.kind, &other.kind)
+        {
+            add(bytes, others);
+        }
+    }
+
+    /// The number of reports that support each input.
+    pub fn counts(&self) -> Vec<u64> {
+        let mut counts = self.counts.clone();
+        if let SupportKind::Sets { bytes } = &self.kind {
+            for (at, histogram) in bytes.as_chunks::<256>().0.iter().enumerate() {
+                for (byte, count) in histogram.iter().enumerate() {
+                    let members = (0..8).filter(|bit| byte >> bit & 1 == 1).map(|bit| 8 * at + bit);
+                    members
+                        .filter(|x| *x < counts.len())
+                        .collect::<Vec<_>>()
+                        .iter()
+                        .for_each(|x| counts[*x] += count);
+                }
+            }
+        }
+        counts
+    }
+}
+
+/// Counts reports on one thread.
+pub struct Accumulator<'p> {
+    plan: &'p Plan,
+    n: u64,
+    counts: Counts,
+    rejections: Rejections,
+    buffer: Vec<u8>,
+    /// Values of the current batch of a Parquet column that are there.
+    present: usize,
+}
+
+/// What is to be counted.
+#[derive(Clone, Debug)]
+struct Plan {
+    layout: Layout,
+    inputs: usize,
+    form: Form,
+    /// Most patterns before supports take over.
+    limit: usize,
+}
+
+impl Plan {
+    fn empty(&self) -> Counts {
+        match (&self.layout, self.form) {
+            (Layout::Number { outputs }, _) => Counts::Numbers(vec![0; *outputs as usize]),
+            (layout, Form::Supports) => Supports::new(layout, self.inputs)
+                .map_or_else(|| Counts::Patterns(Patterns::new(layout.length())), Counts::Supports),
+            (layout, _) => Counts::Patterns(Patterns::new(layout.length())),
+        }
+    }
+
+    /// Turns too many patterns into supports.
+    fn settle(&self, counts: &mut Counts) {
+        let Counts::Patterns(patterns) = counts else { return };
+        if self.form != Form::Automatic || patterns.len() <= self.limit {
+            return;
+        }
+        if let Some(supports) = Supports::new(&self.layout, self.inputs) {
+            *counts = Counts::Supports(supported(supports, patterns));
+        }
+    }
+
+    fn merge(&self, counts: &mut Counts, other: Counts) {
+        match (&mut *counts, other) {
+            (Counts::Numbers(own), Counts::Numbers(other)) => {
+                own.iter_mut().zip(other).for_each(|(own, other)| *own += other);
+            }
+            (Counts::Patterns(own), Counts::Patterns(other)) => {
+                other.iter().for_each(|(report, count)| own.add(report, count));
+            }
+            (Counts::Supports(own), Counts::Supports(other)) => own.merge(&other),
+            (Counts::Supports(own), Counts::Patterns(other)) => {
+                other.iter().for_each(|(report, count)| own.add(report, count));
+            }
+            (Counts::Patterns(own), Counts::Supports(other)) => {
+                *counts = Counts::Supports(supported(other, own))
+            }
+            _ => unreachable!("tallies of one plan count numbers, or none does"),
+        }
+        self.settle(counts);
+    }
+}
+
+fn supported(mut supports: Supports, patterns: &Patterns) -> Supports {
+    patterns.iter().for_each(|(report, count)| supports.add(report, count));
+    supports
+}
+
+impl Accumulator<'_> {
+    fn new(plan: &Plan) -> Accumulator<'_> {
+        Accumulator {
+            plan,
+            n: 0,
+            counts: plan.empty(),
+            rejections: Rejections::default(),
+            buffer: vec![0; plan.layout.length()],
+            present: 0,
+        }
+    }
+
+    /// Counts a report in text.
+    pub(crate) fn text(&mut self, file: usize, line: u64, text: &[u8]) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        match self.plan.layout.read_text(text, &mut buffer) {
+            Ok(()) => self.accept(&buffer),
+            Err(reason) => self.reject(file, line, reason, text),
+        }
+        self.buffer = buffer;
+    }
+
+    /// Counts a report in bytes.
+    pub(crate) fn bytes(&mut self, file: usize, line: u64, bytes: &[u8]) {
+        let length = if bytes.len() == self.buffer.len() { Ok(()) } else { Err(Reason::Length) };
+        match length.and_then(|()| self.plan.layout.check(bytes)) {
+            Ok(()) => self.accept(bytes),
+            Err(reason) => self.reject(
+                file,
+                line,
+                reason,
+                crate::header::hexadecimal(&bytes[..bytes.len().min(20)]).as_bytes(),
+            ),
+        }
+    }
+
+    /// Counts reports that are numbers.
+    pub(crate) fn numbers(&mut self, file: usize, line: u64, values: impl Iterator<Item = i64>) {
+        let Counts::Numbers(counts) = &mut self.counts else {
+            // The protocol's reports are no numbers.
+            let all = (line..).zip(values);
+            return all.for_each(|(line, value)| {
+                self.reject(file, line, Reason::Length, value.to_string().as_bytes())
+            });
+        };
+        for (line, value) in (line..).zip(values) {
+            match usize::try_from(value).ok().and_then(|y| counts.get_mut(y)) {
+                Some(count) => {
+                    *count += 1;
+                    self.n += 1;
+                }
+                None => self.rejections.add(file, line, Reason::OutOfRange, value.to_string().as_bytes()),
+            }
+        }
+    }
+
+    /// So many values of the batch are there.
+    pub(crate) fn expect(&mut self, present: usize) {
+        self.present = present;
+    }
+
+    /// The other rows of a batch that ends with row `line` have no report.
+    pub(crate) fn missing(&mut self, file: usize, line: u64, rows: usize) {
+        for _ in self.present..rows {
+            self.reject(file, line, Reason::Empty, b"null");
+        }
+    }
+
+    pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
+        self.rejections.add(file, line, reason, text);
+    }
+
+    fn accept(&mut self, report: &[u8]) {
+        self.n += 1;
+        self.count(report, 1);
+    }
+
+    fn count(&mut self, report: &[u8], count: u64) {
+        match &mut self.counts {
+            Counts::Numbers(counts) => counts[number(report) as usize] += count,
+            Counts::Patterns(patterns) => {
+                patterns.add(report, count);
+                self.plan.settle(&mut self.counts);
+            }
+            Counts::Supports(supports) => supports.add(report, count),
+        }
+    }
+
+    fn merge(&mut self, other: Accumulator<'_>) {
+        self.n += other.n;
+        self.plan.merge(&mut self.counts, other.counts);
+        self.rejections.merge(other.rejections);
+    }
+}
+
+/// Counts the reports of many files.
+pub struct Tallier<'i> {
+    plan: &'i Plan,
+    identity: &'i Identity,
+    idle: Mutex<Vec<Accumulator<'i>>>,
+}
+
+impl<'i> Tallier<'i> {
+    /// Lets a thread count into an accumulator of its own. There are never more of them than threads.
+    pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator<'i>) -> T) -> T {
+        // Unwrap safety: nothing panics while it holds the lock.
+        let idle = self.idle.lock().unwrap().pop();
+        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan));
+        let result = count(&mut accumulator);
+        self.idle.lock().unwrap().push(accumulator);
+        result
+    }
+
+    fn add(&self, file: ReportFile, place: usize) -> Result<()> {
+        match file.header() {
+            Some(header) if header.fingerprint != self.identity.fingerprint => Err(Error::OtherProtocol {
+                file: file.input().to_string(),
+                found: header.fingerprint.chars().filter(|c| c.is_ascii_hexdigit()).take(16).collect(),
+                expected: self.identity.fingerprint[..16].to_owned(),
+            }),
+            _ => file.count(place, self),
+        }
+    }
+
+    fn finish(self) -> Accumulator<'i> {
+        let mut all = self.idle.into_inner().unwrap_or_default().into_iter();
+        let first = all.next().unwrap_or_else(|| Accumulator::new(self.plan));
+        all.fold(first, |mut first, other| {
+            first.merge(other);
+            first
+        })
+    }
+}
+
+/// How often each output was reported, or how many reports support each input.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    plan: Plan,
+    /// The number of reports that were counted.
+    pub n: u64,
+    /// The counts.
+    pub counts: Counts,
+    /// The reports that were not.
+    pub rejections: Rejections,
+}
+
+impl Tally {
+    /// No reports of a protocol yet.
+    pub fn new(protocol: &Protocol, form: Form) -> Self {
+        let layout = Layout::of(protocol);
+        let limit = MAX_PATTERNS.min(MAX_PATTERN_BYTES / layout.length().max(1));
+        // The last step of a composition supports its own inputs, not those of the whole.
+        let form = if supports_inputs(protocol) { form } else { Form::Patterns };
+        let plan = Plan { layout, inputs: protocol.inputs(), form, limit };
+        let counts = plan.empty();
+        Tally { plan, n: 0, counts, rejections: Rejections::default() }
+    }
+
+    /// Counts the reports of files, the first of which is already open.
+    ///
+    /// # Errors
+    /// A file cannot be read or is of another protocol. Then nothing is counted.
+    pub fn add(
+        &mut self,
+        files: impl Iterator<Item = Result<ReportFile>>,
+        identity: &Identity,
+    ) -> Result<()> {
+        let plan = self.plan.clone();
+        let tallier = Tallier { plan: &plan, identity, idle: Mutex::new(Vec::new()) };
+        for (place, file) in files.enumerate() {
+            tallier.add(file?, place)?;
+        }
+        let total = tallier.finish();
+        self.n += total.n;
+        self.plan.merge(&mut self.counts, total.counts);
+        self.rejections.merge(total.rejections);
+        Ok(())
+    }
+
+    /// Adds a count of one output, given as the bytes of a report.
+    fn add_count(&mut self, report: &[u8], count: u64) -> Result<()> {
+        self.n = self.n.checked_add(count).ok_or(sottovoce::Error::TooManyReports)?;
+        match &mut self.counts {
+            Counts::Numbers(counts) => counts[number(report) as usize] += count,
+            Counts::Patterns(patterns) => {
+                patterns.add(report, count);
+                self.plan.settle(&mut self.counts);
+            }
+            Counts::Supports(supports) => supports.add(report, count),
+        }
+        Ok(())
+    }
+
+    /// Adds what was counted before.
+    ///
+    /// # Errors
+    /// There are supports where patterns are wanted, or an output that no report has.
+    pub fn add_reports(&mut self, reports: &Reports) -> Result<()> {
+        let tallies = match reports {
+            Reports::Tallies(tallies) => tallies,
+            Reports::Supports(supports) => return self.add_supports(supports),
+        };
+        for (output, count) in tallies.counts() {
+            let mut bytes = vec![0; self.plan.layout.length()];
+            let missing = || sottovoce::Error::NoSuchOutput {
+                output: output.to_string(),
+                reason: "a report of local hash names its function by a seed",
+            };
+            self.plan.layout.write(output, &mut bytes).ok_or_else(missing)?;
+            self.add_count(&bytes, *count)?;
+        }
+        Ok(())
+    }
+
+    fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
+        let supports = Supports::new(&self.plan.layout, self.plan.inputs);
+        let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoSupports)?;
+        supports.counts = counted.counts().to_vec();
+        self.n = self.n.checked_add(counted.n()).ok_or(sottovoce::Error::TooManyReports)?;
+        self.plan.merge(&mut self.counts, Counts::Supports(supports));
+        Ok(())
+    }
+
+    /// The layout of the reports.
+    pub fn layout(&self) -> &Layout {
+        &self.plan.layout
+    }
+
+    /// The counts in the order in which they are written: bytes of the report, count.
+    pub(crate) fn visit_counts(
+        &self,
+        mut visit: impl FnMut(&[u8], u64) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        match &self.counts {
+            Counts::Numbers(counts) => {
+                let mut bytes = vec![0; self.plan.layout.length()];
+                for (y, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                    put(y as u64, &mut bytes);
+                    visit(&bytes, *count)?;
+                }
+                Ok(())
+            }
+            Counts::Patterns(patterns) => {
+                patterns.sorted().into_iter().try_for_each(|(report, count)| visit(report, count))
+            }
+            Counts::Supports(_) => Ok(()),
+        }
+    }
+}
+
+/// Whether a report of the protocol supports some of its inputs.
+pub fn supports_inputs(protocol: &Protocol) -> bool {
+    matches!(protocol, Protocol::UnaryEncoding(_) | Protocol::SubsetSelection(_) | Protocol::LocalHash(_))
+}

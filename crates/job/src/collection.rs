@@ -1,0 +1,48 @@
+//! What the jobs of a collection share: the identity of a protocol in files, and a summary of what was done.
+
+use serde_json::Value as Json;
+use sottovoce_collect::files::inputs::Input;
+use sottovoce_collect::{Error as CollectError, Identity};
+
+use crate::error::Result;
+use crate::source::{Source, Written};
+use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, read_protocol};
+
+/// What a job of a collection did, in a few facts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Names and values.
+    pub facts: Vec<(&'static str, Json)>,
+    /// What the user should know besides.
+    pub notes: Vec<String>,
+}
+
+/// A protocol with its name in files.
+#[derive(Clone, Debug)]
+pub(crate) struct Identified {
+    pub named: NamedProtocol,
+    pub identity: Identity,
+}
+
+impl Identified {
+    /// The protocol that the user wrote.
+    pub(crate) fn written(protocol: &Written<ProtocolSpec>) -> Result<Self> {
+        let named = protocol.check(&PriorSpec::Jeffreys)?;
+        // Unwrap safety: a specification has text keys and finite numbers.
+        let identity = Identity::new(serde_json::to_string(&named.spec).unwrap());
+        Ok(Identified { named, identity })
+    }
+
+    /// The protocol that a file names, if the fingerprint in the same file is that of the protocol.
+    pub(crate) fn found(input: &Input, specification: &str, fingerprint: &str) -> Result<Self> {
+        let mut written = read_protocol(specification)?;
+        if let Input::File(path) = input {
+            written.source = Source::File(path.clone());
+        }
+        let found = Identified::written(&written)?;
+        if found.identity.fingerprint != fingerprint {
+            return Err(CollectError::WrongFingerprint { file: input.to_string() }.into());
+        }
+        Ok(found)
+    }
+}

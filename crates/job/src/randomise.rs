@@ -1,0 +1,114 @@
+//! The job `randomise`: a file of values to a file of reports, on the user's side.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sottovoce_collect::files::FileFormat;
+use sottovoce_collect::files::inputs::Input;
+use sottovoce_collect::files::report_writer::ReportWriter;
+use sottovoce_collect::files::values::{Domain, Skipped, ValueReader};
+use sottovoce_collect::header::Header;
+use sottovoce_collect::randomise::{Batches, Randomiser, Randomness};
+use sottovoce_collect::{Error as CollectError, Replacement};
+
+use crate::collection::{Identified, Summary};
+use crate::error::Result;
+use crate::source::Written;
+use crate::spec::ProtocolSpec;
+
+/// What to randomise, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RandomiseSpec {
+    /// The protocol.
+    pub protocol: Written<ProtocolSpec>,
+    /// The file of values, or `-` for standard input.
+    pub values: String,
+    /// The column or key of the values.
+    pub column: String,
+    /// Whether values that are no inputs are skipped and counted; otherwise the first one ends the job.
+    pub skip: bool,
+    /// A seed that makes the reports predictable, for tests.
+    pub insecure_test_seed: Option<u64>,
+    /// The file of reports.
+    pub output: PathBuf,
+}
+
+/// A valid request to randomise.
+#[derive(Debug)]
+pub struct RandomiseJob<'s> {
+    spec: &'s RandomiseSpec,
+    protocol: Identified,
+    randomiser: Randomiser,
+    format: FileFormat,
+}
+
+impl RandomiseSpec {
+    /// The job, if the protocol is valid and can be sampled, and the output is of a known format.
+    ///
+    /// # Errors
+    /// What is not so.
+    pub fn check(&self) -> Result<RandomiseJob<'_>> {
+        let protocol = Identified::written(&self.protocol)?;
+        let randomiser = Randomiser::new(&protocol.named.protocol)?;
+        let name = self.output.to_string_lossy().into_owned();
+        let format = FileFormat::of_name(&name).ok_or(CollectError::UnknownFormat { file: name })?;
+        Ok(RandomiseJob { spec: self, protocol, randomiser, format })
+    }
+}
+
+impl RandomiseJob<'_> {
+    /// Writes the reports. Until all of them are on the disk, a previous file is untouched.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, or a value is no input.
+    pub fn run(&self) -> Result<Summary> {
+        let RandomiseSpec { values, column, skip, insecure_test_seed, output, .. } = self.spec;
+        let named = &self.protocol.named;
+        let unwritable = |error| unwritable(output, error);
+        let input = if values == "-" { Input::StandardInput } else { Input::File(values.into()) };
+        let domain = Domain::new(named.protocol.inputs(), named.labels.as_deref());
+        let header = Header::new(&self.protocol.identity, *insecure_test_seed);
+        let file = Replacement::create(output).map_err(unwritable)?;
+        let layout = self.randomiser.layout().clone();
+        let mut writer = ReportWriter::new(file, self.format, layout, &header).map_err(unwritable)?;
+        let randomness = insecure_test_seed.map_or(Randomness::System, Randomness::InsecureTestSeed);
+        let (mut batches, mut sent) = (Batches::new(&self.randomiser, randomness), 0);
+        let reader = ValueReader { domain: &domain, column, skip: *skip };
+        let skipped = reader.read(&input, &mut |values| {
+            sent += values.len();
+            writer.write(&batches.reports(values)?).map_err(unwritable)
+        })?;
+        writer.finish().and_then(Replacement::finish).map_err(unwritable)?;
+        Ok(self.summary(sent, &skipped))
+    }
+
+    fn summary(&self, sent: usize, skipped: &Skipped) -> Summary {
+        let realised = self.randomiser.realised();
+        let level = realised.loss.level();
+        let mut facts = vec![
+            ("reports", json!(sent)),
+            ("skipped", json!(skipped.total())),
+            ("realised_ldp", if level.is_finite() { json!(level) } else { json!("inf") }),
+            ("fingerprint", json!(self.protocol.identity.fingerprint)),
+            ("output", json!(self.spec.output.to_string_lossy())),
+        ];
+        let mut notes = Vec::new();
+        if skipped.total() > 0 {
+            facts.insert(2, ("skipped_by_problem", json!(skipped.counts)));
+            let lines: Vec<String> = skipped.lines.iter().map(ToString::to_string).collect();
+            notes.push(format!(
+                "No report was made for {} values that are no inputs; the first are on lines {}.",
+                skipped.total(),
+                lines.join(", ")
+            ));
+        }
+        if self.spec.insecure_test_seed.is_some() {
+            notes.push("INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values.".into());
+        }
+        Summary { facts, notes }
+    }
+}
+
+pub(crate) fn unwritable(output: &Path, error: std::io::Error) -> CollectError {
+    CollectError::Unwritable { file: output.to_string_lossy().into_owned(), error }
+}

@@ -1,0 +1,122 @@
+//! The job `tally`: files of reports to a file of tallies, on the aggregator's side.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sottovoce_collect::files::inputs::{Input, inputs};
+use sottovoce_collect::files::report_reader::ReportFile;
+use sottovoce_collect::tally::{Counts, MAX_PATTERNS};
+use sottovoce_collect::{Error as CollectError, Form, Replacement, Tally, write_tallies};
+
+use crate::collection::{Identified, Summary};
+use crate::error::Result;
+use crate::randomise::unwritable;
+use crate::source::Written;
+use crate::spec::ProtocolSpec;
+
+/// What to tally, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TallySpec {
+    /// Files, directories, patterns, or `-` for standard input.
+    pub reports: Vec<String>,
+    /// The protocol, for files that do not say it; files that do must agree.
+    pub protocol: Option<Written<ProtocolSpec>>,
+    /// The wanted form.
+    pub form: Form,
+    /// The file of tallies.
+    pub output: PathBuf,
+}
+
+impl TallySpec {
+    /// Counts the reports and writes the tallies. A previous file is untouched until the new one is complete.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, is there twice or of another protocol, or none of its reports is one.
+    pub fn run(&self) -> Result<Summary> {
+        let given = self.protocol.as_ref().map(Identified::written).transpose()?;
+        let inputs = inputs(&self.reports)?;
+        let mut files = inputs.iter().map(ReportFile::open).peekable();
+        let protocol = match (given, files.peek()) {
+            (Some(given), _) => given,
+            (None, Some(Ok(first))) => identified(first)?,
+            // The error of the first file comes again below.
+            (None, _) => {
+                return Err(files
+                    .next()
+                    .and_then(std::result::Result::err)
+                    .unwrap_or_else(|| CollectError::NoFiles { argument: "reports".into() })
+                    .into());
+            }
+        };
+        let mut tally = Tally::new(&protocol.named.protocol, self.form);
+        tally.add(files, &protocol.identity)?;
+        if let (0, Some(example)) = (tally.n, tally.rejections.examples.first()) {
+            let example = format!(
+                "{}, line {}: `{}`: {}",
+                inputs[example.file],
+                example.line,
+                example.text,
+                example.reason.words()
+            );
+            return Err(CollectError::NothingCounted { rejected: tally.rejections.total(), example }.into());
+        }
+        write(&tally, &protocol, &self.output)?;
+        Ok(summary(&tally, &protocol, &self.output, &inputs))
+    }
+}
+
+fn identified(file: &ReportFile) -> Result<Identified> {
+    match file.header() {
+        Some(header) => Identified::found(file.input(), header.specification(), &header.fingerprint),
+        None => Err(CollectError::NoProtocol { file: file.input().to_string() }.into()),
+    }
+}
+
+/// Writes the tallies file.
+pub(crate) fn write(tally: &Tally, protocol: &Identified, output: &std::path::Path) -> Result<()> {
+    let written = Replacement::create(output).and_then(|mut file| {
+        write_tallies(tally, &protocol.identity, &mut file)?;
+        file.finish()
+    });
+    Ok(written.map_err(|error| unwritable(output, error))?)
+}
+
+/// What was counted.
+pub(crate) fn summary(
+    tally: &Tally,
+    protocol: &Identified,
+    output: &std::path::Path,
+    inputs: &[Input],
+) -> Summary {
+    let (form, different) = match &tally.counts {
+        Counts::Numbers(counts) => ("patterns", json!(counts.iter().filter(|count| **count > 0).count())),
+        Counts::Patterns(patterns) => ("patterns", json!(patterns.len())),
+        Counts::Supports(_) => ("supports", json!(null)),
+    };
+    let mut facts = vec![
+        ("n", json!(tally.n)),
+        ("rejected", json!(tally.rejections.total())),
+        ("form", json!(form)),
+        ("different", different),
+        ("files", json!(inputs.len())),
+        ("fingerprint", json!(protocol.identity.fingerprint)),
+        ("output", json!(output.to_string_lossy())),
+    ];
+    let mut notes = Vec::new();
+    if let Counts::Supports(_) = tally.counts {
+        notes.push(format!("Kept as supports: for each input the number of reports that support it. Linear estimates need no more; which inputs were reported together is lost, and the exact posterior needs it. --form patterns keeps each different report (kept by itself up to {MAX_PATTERNS} of them)."));
+    }
+    if tally.rejections.total() > 0 {
+        facts.insert(2, ("rejected_by_reason", json!(tally.rejections.counts)));
+        let example = |e: &sottovoce_collect::rejection::Example| {
+            format!("{}, line {}: `{}`: {}", inputs[e.file], e.line, e.text, e.reason.words())
+        };
+        let examples: Vec<String> = tally.rejections.examples.iter().map(example).collect();
+        notes.push(format!(
+            "{} reports were rejected and not counted: {}",
+            tally.rejections.total(),
+            examples.join("; ")
+        ));
+    }
+    Summary { facts, notes }
+}

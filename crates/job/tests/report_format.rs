@@ -1,0 +1,63 @@
+//! Every row of the tables of test vectors in `docs/report-format.md`.
+
+use sottovoce::Protocol;
+use sottovoce::protocol::bucket;
+use sottovoce_collect::tallies_file::output;
+use sottovoce_collect::{Identity, Layout};
+use sottovoce_job::{NamedProtocol, PriorSpec, read_protocol};
+
+const DOCUMENT: &str = include_str!("../../../docs/report-format.md");
+
+/// The rows of the table with this header, each cell without its back quotes.
+fn rows(header: &str) -> Vec<Vec<&'static str>> {
+    let table = DOCUMENT.split_once(header).unwrap().1;
+    let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = |line: &'static str| {
+        line.trim_matches(['|', ' ']).split(" | ").map(|cell| cell.trim_matches('`')).collect()
+    };
+    lines.map(cells).collect()
+}
+
+fn named(specification: &str) -> NamedProtocol {
+    read_protocol(specification).unwrap().check(&PriorSpec::Jeffreys).unwrap()
+}
+
+#[test]
+fn fingerprints() {
+    let rows = rows("| specification | canonical | fingerprint |");
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        let canonical = serde_json::to_string(&named(row[0]).spec).unwrap();
+        assert_eq!(canonical, row[1]);
+        assert_eq!(Identity::new(canonical).fingerprint, row[2]);
+    }
+}
+
+#[test]
+fn reports_in_text() {
+    let rows = rows("| specification | output | text |");
+    assert!(rows.len() > 10);
+    for row in rows {
+        let protocol: Protocol = named(row[0]).protocol;
+        let (layout, wanted) = (Layout::of(&protocol), output(&protocol, row[1]).unwrap());
+        let mut bytes = vec![0; layout.length()];
+        layout
+            .read_text(row[2].as_bytes(), &mut bytes)
+            .unwrap_or_else(|reason| panic!("{row:?}: {reason:?}"));
+        assert_eq!(layout.output(&bytes), wanted, "{row:?}");
+        let (mut again, mut text) = (vec![0; layout.length()], Vec::new());
+        layout.write(&wanted, &mut again).unwrap();
+        layout.write_text(&again, &mut text);
+        assert_eq!(text, row[2].as_bytes(), "{row:?}");
+    }
+}
+
+#[test]
+fn buckets() {
+    let rows = rows("| seed | x | g | bucket |");
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let [seed, x, g, wanted] = [0, 1, 2, 3].map(|cell| row[cell].parse::<u64>().unwrap());
+        assert_eq!(bucket(seed, x as usize, g as usize), wanted as usize, "{row:?}");
+    }
+}
