@@ -1,7 +1,11 @@
 //! Letters: how wide a text is, where its subscripts are, and the outlines of its glyphs.
+//!
+//! DejaVu Sans Condensed, from the crate `dejavu`, measures text for the layout and draws it in PNG files; it is about as wide as what most readers
+//! have. SVG and HTML use the reader's own fonts.
 
 use std::sync::LazyLock;
 
+use dejavu::sans_condensed;
 use ttf_parser::{Face, OutlineBuilder};
 
 /// A line of text in pieces, of which some are lower or higher.
@@ -27,9 +31,8 @@ impl Level {
 }
 
 static REGULAR: LazyLock<Option<Face<'static>>> =
-    LazyLock::new(|| Face::parse(include_bytes!("../font/Roboto-Regular.ttf"), 0).ok());
-static BOLD: LazyLock<Option<Face<'static>>> =
-    LazyLock::new(|| Face::parse(include_bytes!("../font/Roboto-Bold.ttf"), 0).ok());
+    LazyLock::new(|| Face::parse(sans_condensed::regular(), 0).ok());
+static BOLD: LazyLock<Option<Face<'static>>> = LazyLock::new(|| Face::parse(sans_condensed::bold(), 0).ok());
 
 fn face(bold: bool) -> Option<&'static Face<'static>> {
     if bold { BOLD.as_ref() } else { REGULAR.as_ref() }
