@@ -21,17 +21,19 @@ fn mixture() -> Prior {
     Prior::DirichletMixture(DirichletMixture::new(vec![0.3, 0.7], parts.into()).unwrap())
 }
 
-/// Largest difference of means, standard deviations and quantiles, relative to the standard deviation.
+/// Largest difference of means, standard deviations and quantiles, relative to the standard deviation; of tallies without quantiles,
+/// which may come from draws.
 fn distance(left: &Posterior, right: &Posterior) -> f64 {
     let pairs = left.p.iter().zip(&right.p).chain(left.t.iter().zip(&right.t)).enumerate();
     let of_pair = |(i, (l, r)): (usize, (&_, &_))| {
         let (l, r): (&sottovoce::posterior::Summary, &sottovoce::posterior::Summary) = (l, r);
-        let mut worst = (l.mean - r.mean).abs().max((l.sd - r.sd).abs());
-        // Quantiles of tallies may come from draws.
-        if i < left.p.len() {
-            worst =
-                l.quantiles.iter().zip(&r.quantiles).map(|(l, r)| (l.1 - r.1).abs()).fold(worst, f64::max);
+        if i >= left.p.len() {
+            // The variance of a tally that is all but known is a difference of large numbers.
+            let spread = (l.sd * l.sd - r.sd * r.sd).abs() / (l.sd * l.sd + 1e-3);
+            return spread.max((l.mean - r.mean).abs() / (l.sd + 1e-3));
         }
+        let mut worst = (l.mean - r.mean).abs().max((l.sd - r.sd).abs());
+        worst = l.quantiles.iter().zip(&r.quantiles).map(|(l, r)| (l.1 - r.1).abs()).fold(worst, f64::max);
         worst / (l.sd + 1e-3)
     };
     pairs.map(of_pair).fold(0.0, f64::max)
