@@ -3,9 +3,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use sottovoce::evaluation::Method;
 use sottovoce::information::{Choice, Progress};
-use sottovoce::posterior::{Options, Posterior, posterior};
+use sottovoce::posterior::{Options, Posterior, exact_draws, posterior};
 use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
+use sottovoce::protocol::GeneralisedRandomisedResponse;
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};
 
 fn counted(protocol: &Protocol, counts: &[u64]) -> Tallies {
@@ -59,12 +61,32 @@ fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
 #[test]
 fn two_values_by_products_and_by_quadrature_agree_for_a_million_users() {
     let (grr, prior) = (Protocol::grr(2, 0.5).unwrap(), Prior::dirichlet(vec![0.5, 3.0]).unwrap());
-    for counts in [[600_000, 400_000], [1_000_000, 0], [0, 1]] {
+    for counts in [[1_000_000, 0], [0, 1]] {
         let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
         let matrix = as_matrix(&grr);
         let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
+        assert_eq!((products.method, quadrature.method), (Method::Enumeration, Method::Quadrature));
         let off = distance(&products, &quadrature);
         assert!(off < 1e-6, "{counts:?}: {off:e}");
+    }
+}
+
+/// Marginals of polynomial products that do not integrate to the evidence are not given; another method answers. Its means meet exact
+/// independent draws: five comparisons at four standard errors of 4000 draws, false-alarm rate 0.03 %.
+#[test]
+fn marginals_that_miss_mass_are_left_to_another_method() {
+    for counts in [vec![600_000, 400_000], vec![50_000, 30_000, 20_000]] {
+        let a = counts.len();
+        let (grr, prior) = (Protocol::grr(a, 0.5).unwrap(), Dirichlet::jeffreys(a).unwrap());
+        let tallies = counted(&grr, &counts);
+        let response = GeneralisedRandomisedResponse::new(a, 0.5).unwrap();
+        let draws = exact_draws(&response, &tallies, &prior, 4000, 1).unwrap().p;
+        let found = posterior(&grr, &Prior::Dirichlet(prior), &tallies, &Options::default()).unwrap();
+        for (x, summary) in found.p.iter().enumerate() {
+            let mean = draws.iter().map(|p| p[x]).sum::<f64>() / 4000.0;
+            let error = (summary.sd / 4000f64.sqrt()).hypot(summary.error);
+            assert!((mean - summary.mean).abs() < 4.0 * error, "{counts:?} {x}: {mean} {summary:?}");
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
 //! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
-//! | polynomial products (`response`) | GRR at any size | marginals, evidence, moments of `T`; independent draws |
+//! | polynomial products (`response`) | GRR while all marginals integrate to the evidence; few values and some `10^5` users may not | marginals, evidence, moments of `T`; independent draws |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat tell how good |
