@@ -10,6 +10,7 @@ pub mod expectation;
 pub mod fisher;
 pub mod information;
 pub mod leakage;
+mod likelihood;
 pub mod metric;
 pub mod optimal_parameter;
 pub mod output;

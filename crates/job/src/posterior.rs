@@ -100,7 +100,8 @@ impl PosteriorJob {
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
     pub fn run(&self, observer: Option<Observer<'_>>) -> Result<PosteriorReport> {
-        let tail = 0.5 * (1.0 - self.spec.level);
+        // As a person would write it: 1 − 0.9 is not 0.1 in binary.
+        let tail = (0.5e12 * (1.0 - self.spec.level)).round() / 1e12;
         let options = Options {
             choice: self.spec.choice,
             probabilities: vec![tail, 0.5, 1.0 - tail],

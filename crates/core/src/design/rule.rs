@@ -185,7 +185,7 @@ mod tests {
             let exact = alpha[0] * (alpha[0] + 1.0) / (total * (total + 1.0));
             let mean = rule.mean(&square);
             assert!((mean.value - exact).abs() <= mean.error + 1e-12, "{alpha:?} {mean:?} {exact}");
-            assert!(mean.error < 1e-3, "{alpha:?} {mean:?}");
+            assert!(mean.error < 2e-3, "{alpha:?} {mean:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The likelihood maximised by accelerated expectation maximisation, where a matrix of all pairs of inputs would be too large.
 
-use super::likelihood::{Likelihood, Slope};
 use super::maximum_likelihood::{Certificate, Search};
+use crate::likelihood::{Likelihood, Slope};
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 20_000;
@@ -61,8 +61,8 @@ fn extrapolated(p: &[f64], first: &[f64], second: &[f64]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::super::newton::newton;
-    use super::super::patterns::Patterns;
     use super::*;
+    use crate::likelihood::patterns::Patterns;
     use crate::output::Output;
     use crate::protocol::Protocol;
     use crate::tallies::Tallies;

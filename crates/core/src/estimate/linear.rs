@@ -20,10 +20,10 @@ use faer::linalg::solvers::Llt;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-use super::rows::Rows;
 use super::supports::{Reports, SupportRates, Supports};
 use super::{Interval, IntervalMethod};
 use crate::error::{Error, Result};
+use crate::likelihood::rows::Rows;
 use crate::protocol::{Matrix, Protocol};
 use crate::special::normal_quantile;
 use crate::tallies::Tallies;

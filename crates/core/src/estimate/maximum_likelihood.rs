@@ -17,13 +17,13 @@
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-use super::likelihood::Likelihood;
-use super::patterns::Patterns;
 use super::post_processing::norm_sub;
-use super::rows::Rows;
 use super::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
 use crate::error::{Error, Result};
+use crate::likelihood::Likelihood;
+use crate::likelihood::patterns::Patterns;
+use crate::likelihood::rows::Rows;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
 

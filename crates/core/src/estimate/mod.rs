@@ -21,15 +21,12 @@
 //! ```
 
 mod expectation_maximisation;
-mod likelihood;
 pub mod linear;
 pub mod maximum_likelihood;
 mod newton;
-mod patterns;
 pub mod post_processing;
 mod quadratic_program;
-mod rows;
-mod supports;
+pub(crate) mod supports;
 mod water_filling;
 
 pub use linear::{LeftInverse, LinearEstimate};

@@ -2,9 +2,9 @@
 
 use faer::Mat;
 
-use super::likelihood::{Likelihood, Slope};
 use super::maximum_likelihood::{Certificate, Search};
 use super::quadratic_program::maximum;
+use crate::likelihood::{Likelihood, Slope};
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 200;

@@ -7,7 +7,7 @@
 //! Counts are poured over a floor of height `1/β`: small counts stay dry and get frequency 0. If the `m` largest counts are wet,
 //! `w = (1 + m/β) / Σ_{wet} s_x`.
 
-use super::likelihood::Slope;
+use crate::likelihood::Slope;
 
 /// The frequencies that maximise the likelihood of these counts, `floor = 1/β` (0 for the truth), not all counts 0.
 pub(crate) fn frequencies(counts: &[u64], floor: f64) -> Vec<f64> {

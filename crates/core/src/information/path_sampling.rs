@@ -321,6 +321,8 @@ impl<'a> Target<'a> {
     /// So many moves, each between two random values. Reversible.
     pub(crate) fn moves(&self, state: &mut State, count: usize, beta: f64, rng: &mut ChaCha8Rng) {
         let a = state.p.len();
+        // First, so that the moves of the distribution by itself, whatever part it came with, are reversible.
+        self.belief.resample_part(&state.ln_p, &mut state.alpha, rng);
         if self.surrogate.is_none() {
             // Ratios that have become small carry the rounding errors of when they were large.
             state.field = self.reports.ratios(&state.p);
@@ -330,7 +332,6 @@ impl<'a> Target<'a> {
             let other = rng.random_range(0..a - 1);
             self.exchange(state, x, if other < x { other } else { other + 1 }, beta, rng);
         }
-        self.belief.resample_part(&state.ln_p, &mut state.alpha, rng);
     }
 
     /// Moves mass between two values by slice sampling in the log-odds of their shares, shrinking from the whole range.

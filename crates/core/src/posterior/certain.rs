@@ -6,17 +6,18 @@
 use rayon::prelude::*;
 
 use super::Parts;
-use super::likelihood::Likelihood;
 use super::marginal::{Marginal, Mixture, others};
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::{generator, multinomial, pick};
 use crate::information::reduced::ln_rising;
+use crate::likelihood::Senders;
+use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
 
 /// The posterior when `known` users surely hold each value.
 pub(crate) fn posterior(
-    likelihood: &Likelihood,
+    likelihood: &SparseRows,
     known: &[u64],
     parts: &Parts<'_>,
     options: &Options<'_>,

@@ -15,12 +15,13 @@
 use rayon::prelude::*;
 
 use super::Parts;
-use super::likelihood::Likelihood;
 use super::marginal::{Marginal, Mixture, others};
 use super::summary::{Draws, Options, Posterior, Summary};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::enumeration::{advance, choose, successors};
 use crate::information::monte_carlo::{generator, pick};
+use crate::likelihood::Senders;
+use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
 use crate::special::ln_beta;
 
@@ -32,13 +33,12 @@ const MAX_TERMS: f64 = 4e6;
 
 /// The posterior as a mixture of Dirichlet distributions, if its terms fit the budget.
 pub(crate) fn posterior(
-    likelihood: &Likelihood,
+    likelihood: &SparseRows,
     parts: &Parts<'_>,
     options: &Options<'_>,
 ) -> Option<Posterior> {
     let (a, n) = (likelihood.inputs(), likelihood.n());
-    let terms: f64 = (1..a).map(|k| (n as f64 + k as f64) / k as f64).product();
-    if terms > MAX_TERMS || terms * n as f64 * parts.len() as f64 > MIXTURE_BUDGET {
+    if !fits(a, n, parts.len()) {
         return None;
     }
     let laws: Vec<(f64, Vec<f64>)> = parts.iter().map(|(_, prior)| tallies(likelihood, prior)).collect();
@@ -73,8 +73,14 @@ pub(crate) fn posterior(
     })
 }
 
+/// Whether the terms fit the budget.
+pub(crate) fn fits(a: usize, n: u64, parts: usize) -> bool {
+    let terms: f64 = (1..a).map(|k| (n as f64 + k as f64) / k as f64).product();
+    terms <= MAX_TERMS && terms * n as f64 * parts as f64 <= MIXTURE_BUDGET
+}
+
 /// `ln` of the evidence without its scale, and the posterior probabilities of all tallies, numbered as in [`crate::information`].
-fn tallies(likelihood: &Likelihood, prior: &Dirichlet) -> (f64, Vec<f64>) {
+fn tallies(likelihood: &SparseRows, prior: &Dirichlet) -> (f64, Vec<f64>) {
     let (a, n) = (likelihood.inputs(), likelihood.n() as usize);
     let sizes: Vec<usize> = (0..=n).map(|u| choose(u + a - 1, a - 1)).collect();
     let table = successors(sizes[n.saturating_sub(1)], a);
@@ -188,7 +194,7 @@ fn draws(
     laws: &[(f64, Vec<f64>)],
     parts: &Parts<'_>,
     weights: &[f64],
-    likelihood: &Likelihood,
+    likelihood: &SparseRows,
     options: &Options<'_>,
 ) -> Draws {
     let (a, n) = (likelihood.inputs(), likelihood.n() as usize);

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
 //! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
-//! | polynomial products (`response`) | GRR at any size | marginals, evidence, moments of `T`; independent draws |
+//! | polynomial products (`response`) | GRR while all marginals integrate to the evidence; few values and some `10^5` users may not | marginals, evidence, moments of `T`; independent draws |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat tell how good |
@@ -33,7 +33,6 @@
 
 mod certain;
 mod diagnostics;
-mod likelihood;
 mod marginal;
 mod mixture;
 mod points;
@@ -49,10 +48,12 @@ pub use summary::{Diagnostics, Draws, Options, Posterior, Summary};
 
 use crate::error::{Error, Result};
 use crate::information::Choice;
+use crate::information::reports::{Rows, many};
+use crate::likelihood::patterns::Patterns;
+use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Dirichlet, Prior};
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
-use likelihood::Likelihood;
 
 /// The posterior of `P` and `T`.
 ///
@@ -69,11 +70,22 @@ pub fn posterior(
         return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() });
     }
     options.check_draws(prior.inputs())?;
-    let likelihood = Likelihood::new(protocol, tallies)?;
+    let parts = prior.dirichlets();
+    if let Some(parts) = parts.as_ref().filter(|_| !matches!(prior, Prior::Points(_)))
+        && (options.choice == Choice::MonteCarlo
+            || !mixture::fits(protocol.inputs(), tallies.n(), parts.len()))
+        && let Some(patterns) = packed(protocol, tallies)?
+    {
+        if options.choice == Choice::Exact {
+            return Err(Error::NoExactPosterior);
+        }
+        return sampler::posterior(&patterns, None, prior, parts, options);
+    }
+    let likelihood = SparseRows::new(protocol, tallies)?;
     if let Prior::Points(points) = prior {
         return points::posterior(&likelihood, points, options);
     }
-    let Some(parts) = prior.dirichlets() else { return Err(Error::PosteriorPrior) };
+    let Some(parts) = parts else { return Err(Error::PosteriorPrior) };
     if options.choice != Choice::MonteCarlo {
         if let Some(found) = exact(protocol, &likelihood, &parts, tallies, options) {
             return Ok(found);
@@ -82,8 +94,30 @@ pub fn posterior(
             return Err(Error::NoExactPosterior);
         }
     }
-    sampler::posterior(&likelihood, prior, &parts, options)
+    let dense = likelihood.is_small().then(|| likelihood.dense());
+    sampler::posterior(&likelihood, dense.as_ref(), prior, &parts, options)
 }
+
+/// Reports that are many different sets of inputs, as packed bits.
+///
+/// # Errors
+/// They do not fit into memory, or one is impossible.
+fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Patterns>> {
+    let sets = matches!(
+        protocol,
+        Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_)
+    );
+    let a = protocol.inputs();
+    // Two values have an exact method, and so have reports that tell nothing or all.
+    let level = protocol.level()?;
+    if !sets || a == 2 || !many(tallies.counts().len(), a) || level == 0.0 || level > MAX_LEVEL {
+        return Ok(None);
+    }
+    Ok(Some(Patterns::of(protocol, tallies)?).filter(Rows::many))
+}
+
+/// The privacy level above which reports are as good as the truth, and rows of their own serve better than packed bits.
+const MAX_LEVEL: f64 = 30.0;
 
 /// The parts of a Dirichlet mixture with their weights.
 type Parts<'a> = [(f64, &'a Dirichlet)];
@@ -91,7 +125,7 @@ type Parts<'a> = [(f64, &'a Dirichlet)];
 /// The posterior by the first exact method that is affordable.
 fn exact(
     protocol: &Protocol,
-    likelihood: &Likelihood,
+    likelihood: &SparseRows,
     parts: &Parts<'_>,
     tallies: &Tallies,
     options: &Options<'_>,
@@ -99,8 +133,10 @@ fn exact(
     if let Some(known) = likelihood.certain() {
         return Some(certain::posterior(likelihood, &known, parts, options));
     }
-    if let Protocol::GeneralisedRandomisedResponse(response) = protocol {
-        return response::posterior(response, tallies, parts, options);
+    if let Protocol::GeneralisedRandomisedResponse(response) = protocol
+        && let Some(found) = response::posterior(response, tallies, parts, options)
+    {
+        return Some(found);
     }
     if likelihood.inputs() == 2 {
         return Some(two_values::posterior(likelihood, parts, options));

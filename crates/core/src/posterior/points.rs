@@ -4,18 +4,19 @@
 
 use rayon::prelude::*;
 
-use super::likelihood::Likelihood;
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::{generator, pick};
+use crate::likelihood::Senders;
+use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Points, ln_sum_exp};
 
 /// The posterior under a prior with finitely many points.
 ///
 /// # Errors
 /// No point can produce the reports.
-pub(crate) fn posterior(likelihood: &Likelihood, prior: &Points, options: &Options<'_>) -> Result<Posterior> {
+pub(crate) fn posterior(likelihood: &SparseRows, prior: &Points, options: &Options<'_>) -> Result<Posterior> {
     let points = prior.points();
     let ln_joint: Vec<f64> =
         prior.weights().iter().zip(points).map(|(w, p)| w.ln() + likelihood.ln_value(p)).collect();
@@ -65,7 +66,7 @@ fn discrete(mut values: Vec<(f64, f64)>, options: &Options<'_>) -> Summary {
     Summary { mean, sd, quantiles, ..Summary::default() }
 }
 
-fn draws(likelihood: &Likelihood, points: &[Vec<f64>], weights: &[f64], options: &Options<'_>) -> Draws {
+fn draws(likelihood: &SparseRows, points: &[Vec<f64>], weights: &[f64], options: &Options<'_>) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);
         let p = points[pick(weights, 1.0, rng)].clone();

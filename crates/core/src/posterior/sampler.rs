@@ -1,15 +1,15 @@
 //! Markov chains for everything that has no exact method.
 //!
 //! # Method
-//! An iteration has two kinds of moves, each of which leaves the posterior invariant:
+//! There are two kinds of moves, each of which leaves the posterior invariant:
 //!
-//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)` (and the part of a mixture of priors with it). One pass over the reported sets. It
-//!   moves well at low privacy and at the boundary of the simplex, and crawls at high privacy.
 //! * *Exchanges* of mass between two values by slice sampling in their log-odds ([`crate::information`], path sampling). With few different reports they follow the exact likelihood.
-//!   With many they follow a quadratic surrogate of the log-likelihood around the posterior mean, at `O(a)` each whatever `n`; then the exact likelihood accepts or rejects some sweeps at once. The higher the
-//!   privacy, the more nearly quadratic the log-likelihood is. How many exchanges make one proposal is found in the warm-up.
+//!   With many they follow a quadratic surrogate of the log-likelihood around the posterior mean, at `O(a)` each whatever `n`; then the exact likelihood accepts or rejects some sweeps at
+//!   once, which is one pass over the reports. The higher the privacy and the more users, the more nearly quadratic the log-likelihood is. How many exchanges make one proposal is found in the warm-up.
+//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)` (and the part of a mixture of priors with it). It
+//!   moves well at low privacy and at the boundary of the simplex, and crawls at high privacy. Chains whose long proposals are accepted do without it.
 //!
-//! Four chains start at draws from the prior. They run until the effective sample sizes of all `P_x` suffice and R-hat is small; every doubling of their length keeps every second
+//! Four chains start at draws from the prior, moved by some sweeps that follow the surrogate. They run until the effective sample sizes of all `P_x` suffice and R-hat is small; every doubling of their length keeps every second
 //! draw, so memory is bounded.
 //!
 //! The moments of `T` are means of its moments given `P` (law of total variance), its quantiles those of the drawn tallies.
@@ -26,7 +26,6 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::diagnostics::{Agreement, agreement};
-use super::likelihood::Likelihood;
 use super::marginal::{grid, others};
 use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, sample_quantile};
 use crate::error::{Error, Result};
@@ -36,7 +35,8 @@ use crate::information::belief::Belief;
 use crate::information::monte_carlo::{generator, pick};
 use crate::information::path_sampling::{State, Target};
 use crate::information::reduced::ln_rising;
-use crate::information::reports::{Reports, Rows, many};
+use crate::information::reports::{Reports, Rows};
+use crate::likelihood::Senders;
 use crate::prior::{Dirichlet, Prior, ln_sum_exp, sample_dirichlet, sample_ln_gamma};
 use crate::special::ln_beta;
 
@@ -62,18 +62,25 @@ const SAMPLE_SIZE: f64 = 600.0;
 /// Most doublings of the length of the chains.
 const DOUBLINGS: u32 = 6;
 
-/// Most entries of the second derivative of the likelihood, and of rows held in full: half a gigabyte.
+/// Most entries of the second derivative of the likelihood: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
 
-/// Proposals of an iteration.
+/// Proposals of an iteration with data augmentation.
 const PROPOSALS: usize = 2;
 
-/// The posterior by Markov chains.
+/// Sweeps that follow the surrogate from a draw of the prior to where the warm-up begins.
+const APPROACH: usize = 50;
+
+/// Most sweeps of a proposal: after these a walk on the surrogate has forgotten where it began.
+const LONGEST: usize = 8;
+
+/// The posterior by Markov chains. `dense` are the same reports as rows in full, if these are few.
 ///
 /// # Errors
 /// The chains did not converge, and an unconverged answer is not wanted.
 pub(crate) fn posterior(
-    likelihood: &Likelihood,
+    likelihood: &dyn Senders,
+    dense: Option<&Reports>,
     prior: &Prior,
     parts: &Parts<'_>,
     options: &Options<'_>,
@@ -83,9 +90,7 @@ pub(crate) fn posterior(
         let (entries, max) = ((a * a) as u128, MAX_CURVATURE as u128);
         return Err(Error::TooMuch { what: "the second derivative of the likelihood", entries, max });
     }
-    let few = !many(likelihood.len(), a) && likelihood.len() * a <= MAX_CURVATURE;
-    let dense = few.then(|| likelihood.dense());
-    let rows: &dyn Rows = dense.as_ref().map_or(likelihood, |dense| dense);
+    let rows: &dyn Rows = dense.map_or(likelihood, |dense| dense);
     let centre = centre(likelihood, parts);
     let target = Target::around(centre, rows, &belief, &mut generator(options.seed, u64::MAX));
     let problem = Problem { likelihood, parts, target, surrogate: dense.is_none() };
@@ -105,7 +110,7 @@ pub(crate) fn posterior(
 }
 
 /// Where the surrogate is first expanded: some steps of expectation maximisation towards the posterior mean.
-fn centre(likelihood: &Likelihood, parts: &Parts<'_>) -> Vec<f64> {
+fn centre(likelihood: &dyn Senders, parts: &Parts<'_>) -> Vec<f64> {
     let (a, n) = (likelihood.inputs(), likelihood.n() as f64);
     let mut p = vec![1.0 / a as f64; a];
     let alpha = |x: usize| parts.iter().map(|(w, prior)| w * prior.alpha()[x]).sum::<f64>();
@@ -120,7 +125,7 @@ fn centre(likelihood: &Likelihood, parts: &Parts<'_>) -> Vec<f64> {
 
 /// What the chains share.
 struct Problem<'a> {
-    likelihood: &'a Likelihood,
+    likelihood: &'a dyn Senders,
     parts: &'a Parts<'a>,
     target: Target<'a>,
     /// Whether the exchanges follow a surrogate.
@@ -133,6 +138,10 @@ struct Chain {
     state: State,
     /// Exchanges of a proposal.
     moves: usize,
+    /// Whether an iteration draws `P` again from drawn tallies.
+    augments: bool,
+    /// `L − L̂` at the state.
+    difference: f64,
     proposed: f64,
     accepted: f64,
     /// One of so many iterations is kept.
@@ -154,10 +163,14 @@ impl Chain {
         let mut rng = generator(seed, number);
         let (ln_p, alpha) = belief.sample(&mut rng);
         let a = ln_p.len();
+        let mut state = problem.target.ready(State::new(ln_p, alpha));
+        problem.target.moves(&mut state, APPROACH * a, 1.0, &mut rng);
         Chain {
-            state: problem.target.ready(State::new(ln_p, alpha)),
+            difference: problem.target.difference(&state),
+            state,
             rng,
             moves: 2 * a,
+            augments: true,
             proposed: 0.0,
             accepted: 0.0,
             thinning: 1,
@@ -172,42 +185,58 @@ impl Chain {
         let a = problem.likelihood.inputs();
         for _ in 0..WARM_UP / 10 {
             (self.proposed, self.accepted) = (0.0, 0.0);
-            (0..10).for_each(|_| drop(self.step(problem)));
+            (0..10).for_each(|_| self.step(problem));
             let share = self.accepted / self.proposed;
             if share < 0.5 {
                 self.moves = (self.moves / 2).max(2);
             } else if share > 0.8 {
-                self.moves = (self.moves * 2).min(8 * a);
+                self.moves = (self.moves * 2).min(LONGEST * a);
             }
         }
+        self.augments = !problem.surrogate || self.moves < LONGEST / 2 * a;
         (self.proposed, self.accepted) = (0.0, 0.0);
     }
 
-    /// One iteration; gives the tallies drawn for the distribution that it started from.
-    fn step(&mut self, problem: &Problem<'_>) -> Vec<u64> {
-        let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
-        self.state = problem.target.ready(problem.given_tallies(&t, &mut self.rng));
-        let mut current = problem.target.difference(&self.state);
-        for _ in 0..PROPOSALS {
+    /// One iteration.
+    fn step(&mut self, problem: &Problem<'_>) {
+        if self.augments {
+            let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
+            self.augment(problem, &t);
+        }
+        self.propose(problem);
+    }
+
+    /// Draws the distribution again, given the users' tallies.
+    fn augment(&mut self, problem: &Problem<'_>, t: &[u64]) {
+        self.state = problem.target.ready(problem.given_tallies(t, &mut self.rng));
+        self.difference = problem.target.difference(&self.state);
+    }
+
+    /// Proposes some exchanges at once, to the exact likelihood.
+    fn propose(&mut self, problem: &Problem<'_>) {
+        for _ in 0..if self.augments { PROPOSALS } else { 1 } {
             let mut proposal = self.state.clone();
             problem.target.moves(&mut proposal, self.moves, 1.0, &mut self.rng);
-            let proposed = if problem.surrogate { problem.target.difference(&proposal) } else { current };
+            let proposed = problem.target.difference(&proposal);
             self.proposed += 1.0;
-            if proposed >= current || self.rng.random::<f64>() < (proposed - current).exp() {
-                (self.state, current) = (proposal, proposed);
+            if proposed >= self.difference || self.rng.random::<f64>() < (proposed - self.difference).exp() {
+                (self.state, self.difference) = (proposal, proposed);
                 self.accepted += 1.0;
             }
         }
-        t
     }
 
     /// Keeps so many more draws.
     fn go_on(&mut self, problem: &Problem<'_>, draws: usize) {
         for _ in 0..draws {
-            (1..self.thinning).for_each(|_| drop(self.step(problem)));
+            (1..self.thinning).for_each(|_| self.step(problem));
             self.p.push(self.state.p.clone());
             self.tally.hear(problem.likelihood.tally_moments(&self.state.p));
-            let t = self.step(problem);
+            let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
+            if self.augments {
+                self.augment(problem, &t);
+            }
+            self.propose(problem);
             self.t.push(t);
         }
     }
@@ -451,68 +480,5 @@ impl Component {
 
     fn ln_density(&self, ln_p: &[f64]) -> f64 {
         self.alpha.iter().zip(ln_p).map(|(alpha, ln_p)| (alpha - 1.0) * ln_p).sum::<f64>() - self.ln_norm
-    }
-}
-
-impl Likelihood {
-    /// The rows in full, for exchanges that follow the exact likelihood.
-    fn dense(&self) -> Reports {
-        let a = self.inputs();
-        let informative = || self.rows().filter(|row| !row.members.is_empty());
-        let mut rows = vec![0.0; a * informative().count()];
-        rows.chunks_exact_mut(a).zip(informative()).for_each(|(full, row)| row.write(full));
-        Reports { a, rows, counts: informative().map(|row| row.count as f64).collect() }
-    }
-}
-
-impl Rows for Likelihood {
-    fn inputs(&self) -> usize {
-        self.inputs()
-    }
-
-    fn ln_likelihood(&self, p: &[f64]) -> f64 {
-        self.ln_value(p)
-    }
-
-    /// In this form only a surrogate is followed.
-    fn many(&self) -> bool {
-        true
-    }
-
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let a = self.inputs();
-        let (mut gradient, mut curvature, mut mixed) = (vec![0.0; a], vec![0.0; a * a], vec![0.0; a]);
-        let (mut base_slope, mut base_curvature) = (0.0, 0.0);
-        for row in self.rows() {
-            let (count, value) = (row.count as f64, row.value(centre));
-            let (first, second) = (count / value, count / (value * value));
-            base_slope += first * row.base;
-            base_curvature += second * row.base * row.base;
-            for (x, gain) in row.members.iter().zip(row.gains) {
-                let x = *x as usize;
-                gradient[x] += first * gain;
-                mixed[x] += second * row.base * gain;
-                let (line, factor) = (&mut curvature[x * a..][..a], second * gain);
-                row.members.iter().zip(row.gains).for_each(|(y, gain)| line[*y as usize] += factor * gain);
-            }
-        }
-        gradient.iter_mut().for_each(|g| *g += base_slope);
-        for (line, mixed_x) in curvature.chunks_exact_mut(a).zip(&mixed) {
-            line.iter_mut().zip(&mixed).for_each(|(j, mixed_y)| *j += mixed_x + mixed_y + base_curvature);
-        }
-        (gradient, curvature)
-    }
-
-    fn ratios(&self, p: &[f64]) -> Vec<f64> {
-        self.rows().map(|row| row.value(p)).collect()
-    }
-
-    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
-        let mut full = vec![0.0; self.inputs()];
-        let direction = |row: super::likelihood::RowView<'_>| {
-            row.write(&mut full);
-            (full[x] - full[other], row.count as f64)
-        };
-        self.rows().map(direction).collect()
     }
 }

@@ -6,16 +6,17 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::Parts;
-use super::likelihood::Likelihood;
 use super::marginal::{Marginal, Mixture};
 use super::summary::{Draws, Options, Posterior, Summary, mixed, tally_of_marginal};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::generator;
+use crate::likelihood::Senders;
+use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::ln_sum_exp;
 use crate::special::ln_beta;
 
 /// The posterior of two values.
-pub(crate) fn posterior(likelihood: &Likelihood, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
+pub(crate) fn posterior(likelihood: &SparseRows, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
     let rows: Vec<[f64; 3]> = rows(likelihood);
     let marginals = [0, 1].map(|x| {
         let of_part = |(_, prior): &(f64, &crate::prior::Dirichlet)| {
@@ -54,8 +55,8 @@ pub(crate) fn posterior(likelihood: &Likelihood, parts: &Parts<'_>, options: &Op
 }
 
 /// Count and the two entries of every row that depends on the value.
-fn rows(likelihood: &Likelihood) -> Vec<[f64; 3]> {
-    let full = |row: super::likelihood::RowView<'_>| {
+fn rows(likelihood: &SparseRows) -> Vec<[f64; 3]> {
+    let full = |row: crate::likelihood::sparse_rows::RowView<'_>| {
         let mut entries = [0.0; 2];
         row.write(&mut entries);
         [row.count as f64, entries[0], entries[1]]
@@ -85,7 +86,7 @@ fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> 
 }
 
 /// Independent draws by the inverse of the distribution function.
-fn draws(likelihood: &Likelihood, first: &Mixture<'_>, options: &Options<'_>) -> Draws {
+fn draws(likelihood: &SparseRows, first: &Mixture<'_>, options: &Options<'_>) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);
         let p_0 = first.quantile(rng.random::<f64>());

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 
 use rand::{Rng, RngExt};
 
+use super::Senders;
 use crate::error::{Error, Result};
 use crate::information::monte_carlo::multinomial;
+use crate::information::reports::{Reports, Rows, many};
 use crate::output::Output;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
@@ -19,7 +21,7 @@ const MAX_MEMBERS: usize = 1 << 27;
 
 /// The likelihood of tallies.
 #[derive(Clone, Debug)]
-pub(crate) struct Likelihood {
+pub(crate) struct SparseRows {
     a: usize,
     n: u64,
     rows: Vec<Row>,
@@ -60,21 +62,21 @@ impl RowView<'_> {
 }
 
 /// A row before it is stored: `ln` of its scale, base, members and gains.
-struct Sparse {
+struct SparseRow {
     ln_scale: f64,
     base: f64,
     members: Vec<u32>,
     gains: Vec<f64>,
 }
 
-impl Likelihood {
+impl SparseRows {
     /// The likelihood of these tallies.
     ///
     /// # Errors
     /// An output was reported that no input produces, or the rows do not fit into memory.
     pub(crate) fn new(protocol: &Protocol, tallies: &Tallies) -> Result<Self> {
         let a = protocol.inputs();
-        let mut likelihood = Likelihood {
+        let mut likelihood = SparseRows {
             a,
             n: tallies.n(),
             rows: Vec::new(),
@@ -103,7 +105,7 @@ impl Likelihood {
         Ok(likelihood)
     }
 
-    fn push(&mut self, count: u64, row: Sparse) -> Result<()> {
+    fn push(&mut self, count: u64, row: SparseRow) -> Result<()> {
         self.members.extend(row.members);
         self.gains.extend(row.gains);
         if self.members.len() > MAX_MEMBERS {
@@ -119,21 +121,6 @@ impl Likelihood {
         self.a
     }
 
-    /// Number of reports.
-    pub(crate) fn n(&self) -> u64 {
-        self.n
-    }
-
-    /// `Σ_y s_y ln_scale_y`.
-    pub(crate) fn ln_scale(&self) -> f64 {
-        self.ln_scale
-    }
-
-    /// Number of different rows.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// The rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = RowView<'_>> {
         let starts = std::iter::once(0).chain(self.rows.iter().map(|row| row.end));
@@ -143,11 +130,6 @@ impl Likelihood {
             members: &self.members[start..row.end],
             gains: &self.gains[start..row.end],
         })
-    }
-
-    /// `ln` of the likelihood without its scale.
-    pub(crate) fn ln_value(&self, p: &[f64]) -> f64 {
-        self.rows().map(|row| row.count as f64 * row.value(p).ln()).sum()
     }
 
     /// How often each value was surely held, if every report tells all or nothing.
@@ -163,8 +145,35 @@ impl Likelihood {
         Some(known)
     }
 
-    /// `E[T_x | P]` and `Var[T_x | P]`.
-    pub(crate) fn tally_moments(&self, p: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    /// Whether the rows are so few that chains may follow the exact likelihood, and fit into memory in full.
+    pub(crate) fn is_small(&self) -> bool {
+        !many(self.rows.len(), self.a) && self.rows.len() * self.a <= MAX_MEMBERS / 2
+    }
+
+    /// The rows in full, for exchanges that follow the exact likelihood.
+    pub(crate) fn dense(&self) -> Reports {
+        let a = self.inputs();
+        let informative = || self.rows().filter(|row| !row.members.is_empty());
+        let mut rows = vec![0.0; a * informative().count()];
+        rows.chunks_exact_mut(a).zip(informative()).for_each(|(full, row)| row.write(full));
+        Reports { a, rows, counts: informative().map(|row| row.count as f64).collect() }
+    }
+}
+
+impl Senders for SparseRows {
+    fn n(&self) -> u64 {
+        self.n
+    }
+
+    fn ln_scale(&self) -> f64 {
+        self.ln_scale
+    }
+
+    fn ln_value(&self, p: &[f64]) -> f64 {
+        self.rows().map(|row| row.count as f64 * row.value(p).ln()).sum()
+    }
+
+    fn tally_moments(&self, p: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (mut mean, mut squares) = (vec![0.0; self.a], vec![0.0; self.a]);
         let (mut base_mean, mut base_squares) = (0.0, 0.0);
         for row in self.rows() {
@@ -185,10 +194,8 @@ impl Likelihood {
         (mean, squares)
     }
 
-    /// Draws the tallies of the users given the distribution of their values: `T | P, y⃗`.
-    ///
     /// A report comes from the base, that is from `P` itself, or from one of its members.
-    pub(crate) fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
+    fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
         let (mut t, mut from_base) = (vec![0; self.a], 0);
         let mut masses = Vec::new();
         for row in self.rows() {
@@ -220,8 +227,60 @@ impl Likelihood {
     }
 }
 
+impl Rows for SparseRows {
+    fn inputs(&self) -> usize {
+        self.inputs()
+    }
+
+    fn ln_likelihood(&self, p: &[f64]) -> f64 {
+        self.ln_value(p)
+    }
+
+    /// In this form only a surrogate is followed.
+    fn many(&self) -> bool {
+        true
+    }
+
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let a = self.inputs();
+        let (mut gradient, mut curvature, mut mixed) = (vec![0.0; a], vec![0.0; a * a], vec![0.0; a]);
+        let (mut base_slope, mut base_curvature) = (0.0, 0.0);
+        for row in self.rows() {
+            let (count, value) = (row.count as f64, row.value(centre));
+            let (first, second) = (count / value, count / (value * value));
+            base_slope += first * row.base;
+            base_curvature += second * row.base * row.base;
+            for (x, gain) in row.members.iter().zip(row.gains) {
+                let x = *x as usize;
+                gradient[x] += first * gain;
+                mixed[x] += second * row.base * gain;
+                let (line, factor) = (&mut curvature[x * a..][..a], second * gain);
+                row.members.iter().zip(row.gains).for_each(|(y, gain)| line[*y as usize] += factor * gain);
+            }
+        }
+        gradient.iter_mut().for_each(|g| *g += base_slope);
+        for (line, mixed_x) in curvature.chunks_exact_mut(a).zip(&mixed) {
+            line.iter_mut().zip(&mixed).for_each(|(j, mixed_y)| *j += mixed_x + mixed_y + base_curvature);
+        }
+        (gradient, curvature)
+    }
+
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        self.rows().map(|row| row.value(p)).collect()
+    }
+
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
+        let mut full = vec![0.0; self.inputs()];
+        let direction = |row: RowView<'_>| {
+            row.write(&mut full);
+            (full[x] - full[other], row.count as f64)
+        };
+        self.rows().map(direction).collect()
+    }
+}
+
 /// The row of an output.
-fn sparse(protocol: &Protocol, output: &Output) -> Result<Sparse> {
+fn sparse(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
     match (protocol, output) {
         (Protocol::UnaryEncoding(_) | Protocol::SubsetSelection(_), Output::Subset(members)) => {
             of_set(protocol, output, members.iter().map(|x| *x as u32).collect())
@@ -244,22 +303,22 @@ fn sparse(protocol: &Protocol, output: &Output) -> Result<Sparse> {
 }
 
 /// The row of an output that only tells whether the input is one of the members.
-fn of_set(protocol: &Protocol, output: &Output, members: Vec<u32>) -> Result<Sparse> {
+fn of_set(protocol: &Protocol, output: &Output, members: Vec<u32>) -> Result<SparseRow> {
     let a = protocol.inputs();
     let outside = (0..a).find(|x| members.get(*x) != Some(&(*x as u32))).filter(|_| members.len() < a);
     let ln = |x: Option<usize>| x.map_or(Ok(f64::NEG_INFINITY), |x| protocol.ln_probability(output, x));
     let (inside, outside) = (ln(members.first().map(|x| *x as usize))?, ln(outside)?);
     let ln_scale = inside.max(outside);
     if outside >= inside || members.len() == a {
-        return Ok(Sparse { ln_scale, base: 1.0, members: Vec::new(), gains: Vec::new() });
+        return Ok(SparseRow { ln_scale, base: 1.0, members: Vec::new(), gains: Vec::new() });
     }
     let base = (outside - ln_scale).exp();
     let gain = -(outside - inside).exp_m1();
-    Ok(Sparse { ln_scale, base, gains: vec![gain; members.len()], members })
+    Ok(SparseRow { ln_scale, base, gains: vec![gain; members.len()], members })
 }
 
 /// The row of any output.
-fn dense(protocol: &Protocol, output: &Output) -> Result<Sparse> {
+fn dense(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
     let a = protocol.inputs();
     let ln: Vec<f64> = match protocol.row_of(output) {
         Ok(row) => {
@@ -280,5 +339,5 @@ fn dense(protocol: &Protocol, output: &Output) -> Result<Sparse> {
         .map(|(x, ln_q)| (x as u32, gain(*ln_q)))
         .filter(|(_, gain)| *gain > 0.0)
         .unzip();
-    Ok(Sparse { ln_scale, base, members, gains })
+    Ok(SparseRow { ln_scale, base, members, gains })
 }

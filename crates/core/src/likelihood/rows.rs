@@ -3,7 +3,7 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
-use super::likelihood::{Likelihood, Slope};
+use super::{Likelihood, Slope};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::protocol::{MAX_ENTRIES, Protocol};

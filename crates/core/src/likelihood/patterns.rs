@@ -1,11 +1,14 @@
 //! Reports that are sets of inputs, as packed bits: unary encoding, local hash, subset selection.
 
 use faer::Mat;
+use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
-use super::likelihood::{Likelihood, Slope};
-use super::supports::supported;
+use super::{Likelihood, Senders, Slope};
 use crate::error::{Error, Result};
+use crate::estimate::supports::supported;
+use crate::information::monte_carlo::multinomial;
+use crate::information::reports::many;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
 
@@ -35,6 +38,10 @@ pub(crate) struct Patterns {
     /// `1 − e^{−ε}`.
     contrast: f64,
     n: f64,
+    /// Reports that tell nothing.
+    silent: u64,
+    /// What of the log-likelihood does not depend on `p`.
+    ln_scale: f64,
     width: usize,
     bytes: Vec<u8>,
     counts: Vec<f64>,
@@ -56,6 +63,8 @@ impl Patterns {
                     return Err(Error::ImpossibleOutput { output: output.to_string() });
                 }
             }
+            let likeliest = members.first().copied().unwrap_or(0);
+            patterns.ln_scale += *count as f64 * protocol.ln_probability(output, likeliest)?;
             patterns.add(&members, *count as f64);
         }
         if matches!(protocol, Protocol::LocalHash(_)) {
@@ -80,6 +89,8 @@ impl Patterns {
             miss: (-level).exp(),
             contrast: -(-level).exp_m1(),
             n: 0.0,
+            silent: 0,
+            ln_scale: 0.0,
             width,
             bytes: Vec::with_capacity(width * outputs),
             counts: Vec::with_capacity(outputs),
@@ -89,6 +100,7 @@ impl Patterns {
     /// Adds a pattern that was reported `count` times.
     pub(crate) fn add(&mut self, members: &[usize], count: f64) {
         if members.is_empty() || members.len() == self.a {
+            self.silent += count as u64;
             return;
         }
         let start = self.bytes.len();
@@ -115,6 +127,21 @@ impl Patterns {
         (self.bytes, self.counts) = (bytes, counts);
     }
 
+    /// The number of different patterns.
+    pub(crate) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Each pattern with its count.
+    fn iter(&self) -> impl Iterator<Item = (&[u8], f64)> {
+        self.bytes.chunks_exact(self.width).zip(self.counts.iter().copied())
+    }
+
+    /// `e^{−ε} + (1 − e^{−ε}) p(y)`.
+    fn likelihood(&self, tables: &[[f64; 256]], pattern: &[u8]) -> f64 {
+        self.miss + self.contrast * share(tables, pattern)
+    }
+
     fn pattern(&self, j: usize) -> &[u8] {
         &self.bytes[j * self.width..][..self.width]
     }
@@ -137,18 +164,23 @@ impl Patterns {
         let mut buckets = vec![[0.0; 256]; self.width];
         let (mut value, mut along) = (0.0, 0.0);
         for (pattern, count) in bytes.chunks_exact(self.width).zip(counts) {
-            let share: f64 = pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum();
+            let share = share(tables, pattern);
             let likelihood = self.miss + self.contrast * share;
             let weight = count / likelihood;
             value += count * likelihood.ln();
             along += weight * share;
             pattern.iter().zip(&mut buckets).for_each(|(byte, bucket)| bucket[usize::from(*byte)] += weight);
         }
-        let held = |x: usize| {
+        (value, self.held(&buckets), along)
+    }
+
+    /// For each input the sum over the values of its byte that hold it.
+    fn held(&self, buckets: &[[f64; 256]]) -> Vec<f64> {
+        let of_input = |x: usize| {
             let bucket = &buckets[x / 8];
             (0..256).filter(|value| value >> (x % 8) & 1 == 1).map(|value| bucket[value]).sum()
         };
-        (value, (0..self.a).map(held).collect(), along)
+        (0..self.a).map(of_input).collect()
     }
 
     /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and what centres them.
@@ -157,10 +189,10 @@ impl Patterns {
         let mut members = Vec::with_capacity(self.a);
         for j in range.step_by(stride) {
             let pattern = self.pattern(j);
-            let share: f64 = pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum();
+            let share = share(tables, pattern);
             let weight = self.counts[j] * (self.contrast / (self.miss + self.contrast * share)).powi(2);
             members.clear();
-            members.extend((0..self.a).filter(|x| pattern[x / 8] >> (x % 8) & 1 == 1));
+            members.extend((0..self.a).filter(|x| holds(pattern, *x)));
             for (i, x) in members.iter().enumerate() {
                 let row = &mut sum.gram[x * self.a..][..self.a];
                 members[i..].iter().for_each(|z| row[*z] += weight);
@@ -170,6 +202,32 @@ impl Patterns {
         }
         sum
     }
+}
+
+/// `p(y)`: one table entry for each byte.
+fn share(tables: &[[f64; 256]], pattern: &[u8]) -> f64 {
+    pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum()
+}
+
+/// The member of a pattern in which a mass `rest` below `p(y)` ends, counted through the members in their order.
+fn member(tables: &[[f64; 256]], pattern: &[u8], mut rest: f64) -> Option<usize> {
+    for (number, (byte, table)) in pattern.iter().zip(tables).enumerate() {
+        let mass = table[usize::from(*byte)];
+        if rest >= mass {
+            rest -= mass;
+            continue;
+        }
+        let bits = (0..8).filter(|bit| byte >> bit & 1 == 1);
+        for bit in bits.clone() {
+            rest -= table[1 << bit];
+            if rest < 0.0 {
+                return Some(8 * number + bit);
+            }
+        }
+        // Rounding.
+        return bits.last().map(|bit| 8 * number + bit);
+    }
+    None
 }
 
 /// Sums over patterns: of pairs of members, of members times the pattern's share, of squared shares.
@@ -232,6 +290,107 @@ impl Likelihood for Patterns {
             let pair = sum.gram[x.min(z) * self.a + x.max(z)];
             stride as f64 * (pair - sum.along[x] - sum.along[z] + sum.square)
         })
+    }
+}
+
+impl Senders for Patterns {
+    fn n(&self) -> u64 {
+        self.n as u64 + self.silent
+    }
+
+    fn ln_scale(&self) -> f64 {
+        self.ln_scale
+    }
+
+    fn ln_value(&self, p: &[f64]) -> f64 {
+        let tables = self.tables(p);
+        self.iter().map(|(pattern, count)| count * self.likelihood(&tables, pattern).ln()).sum()
+    }
+
+    fn tally_moments(&self, p: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let tables = self.tables(p);
+        let (mut firsts, mut seconds) = (vec![[0.0; 256]; self.width], vec![[0.0; 256]; self.width]);
+        let (mut first, mut second) = (0.0, 0.0);
+        for (pattern, count) in self.iter() {
+            let likelihood = self.likelihood(&tables, pattern);
+            let (weight, square) = (count / likelihood, count / (likelihood * likelihood));
+            first += weight;
+            second += square;
+            for ((byte, firsts), seconds) in pattern.iter().zip(&mut firsts).zip(&mut seconds) {
+                firsts[usize::from(*byte)] += weight;
+                seconds[usize::from(*byte)] += square;
+            }
+        }
+        // A report is from x with probability w p_x, w = miss/likelihood for others and 1/likelihood for members.
+        let silent = self.silent as f64;
+        let of_input = |((held, squares), p_x): ((f64, f64), &f64)| {
+            let mean = p_x * (self.miss * first + self.contrast * held + silent);
+            let all = self.miss * self.miss * second + (1.0 - self.miss * self.miss) * squares + silent;
+            (mean, (mean - p_x * p_x * all).max(0.0))
+        };
+        self.held(&firsts).into_iter().zip(self.held(&seconds)).zip(p).map(of_input).unzip()
+    }
+
+    fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
+        let tables = self.tables(p);
+        let (mut t, mut from_all) = (vec![0; self.a], self.silent);
+        for (pattern, count) in self.iter() {
+            let likelihood = self.likelihood(&tables, pattern);
+            // Who sent a report is anybody, distributed as P, or a member of the pattern.
+            let blind = multinomial(count as u64, &[self.miss, likelihood - self.miss], rng);
+            from_all += blind[0];
+            let share = share(&tables, pattern);
+            if blind[1] > self.a as u64 {
+                let masses: Vec<f64> =
+                    (0..self.a).map(|x| if holds(pattern, x) { p[x] } else { 0.0 }).collect();
+                t.iter_mut().zip(multinomial(blind[1], &masses, rng)).for_each(|(t, more)| *t += more);
+                continue;
+            }
+            for _ in 0..blind[1] {
+                match member(&tables, pattern, share * rng.random::<f64>()) {
+                    Some(x) => t[x] += 1,
+                    None => from_all += 1,
+                }
+            }
+        }
+        t.iter_mut().zip(multinomial(from_all, p, rng)).for_each(|(t, more)| *t += more);
+        t
+    }
+}
+
+fn holds(pattern: &[u8], x: usize) -> bool {
+    pattern[x / 8] >> (x % 8) & 1 == 1
+}
+
+impl crate::information::reports::Rows for Patterns {
+    fn inputs(&self) -> usize {
+        self.a
+    }
+
+    fn ln_likelihood(&self, p: &[f64]) -> f64 {
+        self.ln_value(p)
+    }
+
+    fn many(&self) -> bool {
+        many(self.len(), self.a)
+    }
+
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let information = self.information(centre);
+        let entries = (0..self.a * self.a).map(|i| information[(i / self.a, i % self.a)]);
+        (self.slope(centre).excess, entries.collect())
+    }
+
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let tables = self.tables(p);
+        self.iter().map(|(pattern, _)| self.likelihood(&tables, pattern)).collect()
+    }
+
+    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
+        let bit = |pattern: &[u8], x: usize| f64::from(u8::from(holds(pattern, x)));
+        let direction =
+            |(pattern, count): (&[u8], f64)| (self.contrast * (bit(pattern, x) - bit(pattern, other)), count);
+        self.iter().map(direction).collect()
     }
 }
 

@@ -1,6 +1,19 @@
-//! What every form of the reports can answer about their likelihood.
+//! The likelihood of reports, in the form that suits them.
+//!
+//! | form | for | used by |
+//! |---|---|---|
+//! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many different reports | maximum likelihood, the sampler |
+//! | `rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
+//! | `sparse_rows`: what some inputs have beyond the others | every protocol; proportional rows are one | exact posteriors, the sampler |
+
+pub(crate) mod patterns;
+pub(crate) mod rows;
+pub(crate) mod sparse_rows;
 
 use faer::Mat;
+use rand::Rng;
+
+use crate::information::reports::Rows;
 
 /// The log-likelihood `L(p) = Σ_y s_y ln (Qp)_y` of the reports, up to a constant. It is concave.
 pub(crate) trait Likelihood: Sync {
@@ -16,6 +29,24 @@ pub(crate) trait Likelihood: Sync {
     /// The observed information `−∇²L` at `p`, up to terms `u_x + u_x'` that vanish between distributions: `Σ_y s_y e_y e_yᵀ`
     /// with `e_yx = Q_{y|x}/(Qp)_y − 1`.
     fn information(&self, p: &[f64]) -> Mat<f64>;
+}
+
+/// What reports tell about those who sent them, given the distribution of their values.
+pub(crate) trait Senders: Rows {
+    /// Number of reports.
+    fn n(&self) -> u64;
+
+    /// What of `ln P(y⃗ | P)` does not depend on `P`.
+    fn ln_scale(&self) -> f64;
+
+    /// `ln P(y⃗ | P)` without its scale.
+    fn ln_value(&self, p: &[f64]) -> f64;
+
+    /// `E[T_x | P]` and `Var[T_x | P]`.
+    fn tally_moments(&self, p: &[f64]) -> (Vec<f64>, Vec<f64>);
+
+    /// Draws the tallies of the users: `T | P, y⃗`.
+    fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64>;
 }
 
 /// The likelihood and how it grows at one place.
