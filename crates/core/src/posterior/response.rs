@@ -39,6 +39,9 @@ use crate::tallies::Tallies;
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.
 const SAMPLES_PER_DEVIATION: f64 = 3.0;
 
+/// Terms below this, as a logarithm relative to the largest, do not change a sum.
+const LN_NEGLIGIBLE: f64 = -45.0;
+
 /// Most coefficients of all prefixes together, and of all suffixes: half a gigabyte each.
 const MAX_COEFFICIENTS: usize = 1 << 26;
 
@@ -202,7 +205,7 @@ impl<'a> Chain<'a> {
 
     /// The density of `P_x` with respect to its log-odds, if its integral is the evidence: by a sample of the sum over `j`, or by the whole of it.
     ///
-    /// (It is not for 600,000 and 400,000 of two values at `ε = 0.5`, where the mean was off by thirteen standard deviations.)
+    /// A sample is not enough where few honest reports of the other values, or none, are likely: the sum then ends at `j = 0` and is no smooth bump.
     fn marginal(&self, x: usize) -> Option<Marginal<'_>> {
         let whole = self.ln_evidence();
         let holds =
@@ -231,23 +234,14 @@ impl<'a> Chain<'a> {
         let (low, ln_scale) = (prefix.low + suffix.low, prefix.ln_scale + suffix.ln_scale);
         let centre = self.polynomials.ln_centre();
         let ln_weight = |j: usize| j as f64 * centre - ln_rising(others, j as f64);
-        let middle = low + width / 2;
-        // Where `1 − p` is far from 1 the weights alone grow beyond all numbers within the window; times `q^j` for a `q` in the
-        // midst of the distribution they do not.
-        let (ln_top, slope) = (ln_weight(middle), ln_weight(middle + 1) - ln_weight(middle));
-        let ln_tilted = |j: usize| ln_weight(j) - ln_top - slope * (j as f64 - middle as f64);
-        let terms = |stride: usize| -> Vec<f64> {
-            let term = |i: usize| convolution(prefix, suffix, i) * ln_tilted(low + i).exp();
-            (0..width).step_by(stride).map(term).collect()
-        };
         let variance = variance(prefix) + variance(suffix);
-        let deviation = (variance / (1.0 + variance / (others + middle as f64))).sqrt();
+        let deviation = (variance / (1.0 + variance / (others + (low + width / 2) as f64))).sqrt();
         let stride = ((deviation / samples) as usize).max(1);
-        let sampled = terms(stride);
-        let stride = if stride > 1 && !vanishes_at_ends(&sampled) { 1 } else { stride };
-        let terms = if stride == 1 { terms(1) } else { sampled };
-        let ln_scale = ln_scale + ln_top - slope * middle as f64 + (stride as f64).ln();
-        Bump { terms, low, stride, slope, ln_scale }
+        // Logarithms, since the largest terms depend on `1 − p` and are far apart for different values of it.
+        let ln_term =
+            |i: usize| convolution(prefix, suffix, i).max(f64::MIN_POSITIVE).ln() + ln_weight(low + i);
+        let ln_terms = (0..width).step_by(stride).map(ln_term).collect();
+        Bump { ln_terms, low, stride, ln_scale: ln_scale + (stride as f64).ln() }
     }
 }
 
@@ -285,34 +279,21 @@ fn variance(window: &Window) -> f64 {
     moment(&|i| (i - mean).powi(2))
 }
 
-/// Whether nothing is cut off at either end, so that the terms are a smooth bump.
-fn vanishes_at_ends(terms: &[f64]) -> bool {
-    let largest = terms.iter().copied().fold(0.0, f64::max);
-    [terms[0], terms[terms.len() - 1]].iter().all(|end| *end < 1e-20 * largest)
-}
-
-/// A sum of powers of `q = 1 − p`: `e^{ln_scale} Σ_i terms[i] (q e^slope)^{low + stride·i}`.
+/// A sum of powers of `q = 1 − p`: `e^{ln_scale} Σ_i e^{ln_terms[i]} q^{low + stride·i}`.
 struct Bump {
-    terms: Vec<f64>,
+    ln_terms: Vec<f64>,
     low: usize,
     stride: usize,
-    slope: f64,
     ln_scale: f64,
 }
 
 impl Bump {
     fn ln_at(&self, ln_q: f64) -> f64 {
-        let ln_base = ln_q + self.slope;
-        let ln_ratio = self.stride as f64 * ln_base;
-        // From the end whose powers are small, so that nothing overflows.
-        let ratio = (-ln_ratio.abs()).exp();
-        let add = |sum: f64, term: &f64| sum * ratio + term;
-        let ln_sum = if ln_ratio <= 0.0 {
-            self.terms.iter().rev().fold(0.0, add).ln()
-        } else {
-            self.terms.iter().fold(0.0, add).ln() + (self.terms.len() - 1) as f64 * ln_ratio
-        };
-        ln_sum + self.low as f64 * ln_base + self.ln_scale
+        let step = self.stride as f64 * ln_q;
+        let ln_terms = || self.ln_terms.iter().enumerate().map(|(i, ln_term)| ln_term + i as f64 * step);
+        let largest = ln_terms().fold(f64::NEG_INFINITY, f64::max);
+        let above = ln_terms().map(|ln_term| ln_term - largest).filter(|above| *above > LN_NEGLIGIBLE);
+        largest + above.map(f64::exp).sum::<f64>().ln() + self.low as f64 * ln_q + self.ln_scale
     }
 }
 
@@ -330,11 +311,12 @@ mod tests {
 
     #[test]
     fn every_marginal_integrates_to_the_evidence() {
-        let cases: [(f64, Vec<u64>); 8] = [
+        let cases: [(f64, Vec<u64>); 9] = [
             (1.0, vec![700, 10, 0, 300]),
             (0.1, vec![40_000, 20_000, 25_000, 15_000]),
             (1.0, vec![6490, 5353, 4373, 3784]),
             (3.0, vec![4_000_000, 20_000, 0, 0]),
+            (0.5, vec![500_000, 300_000, 200_000, 0]),
             (8.0, vec![40_000, 2, 25_000, 15_000]),
             (50.0, vec![7, 0, 1, 2]),
             (1.0, vec![100_000, 0, 0, 0]),
@@ -346,10 +328,8 @@ mod tests {
             {
                 let chain = Chain::new(&prior, epsilon.exp_m1(), &s).unwrap();
                 for x in 0..4 {
-                    let (whole, part) =
-                        (chain.ln_evidence(), chain.marginal_of(x, SAMPLES_PER_DEVIATION).ln_total());
-                    let rounding = 1e-11 * (1.0 + whole.abs());
-                    assert!((whole - part).abs() < rounding, "{epsilon} {s:?} {prior:?} {x}: {whole} {part}");
+                    // `marginal` compares with the evidence itself.
+                    assert!(chain.marginal(x).is_some(), "{epsilon} {s:?} {prior:?} {x}");
                 }
             }
         }
