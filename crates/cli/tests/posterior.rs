@@ -15,7 +15,7 @@ fn printed(arguments: &[&str]) -> String {
 }
 
 fn survey(more: &[&str]) -> String {
-    let protocol = "grr:a=2,eps=1.6094379124341003,labels=yes/no";
+    let protocol = "grr:a=2,eps=1.6094379124341003,labels=no/yes";
     printed(&[&["-p", protocol, "--level", "0.95", "--tallies", SURVEY], more].concat())
 }
 
@@ -35,12 +35,12 @@ fn json_keeps_the_machine_interface() {
     let json: serde_json::Value =
         serde_json::from_str(&survey(&["--format", "json", "--grid", "5"])).unwrap();
     assert_eq!((json["n"].as_u64(), json["method"].as_str()), (Some(2435), Some("enumeration")));
-    let yes = &json["p"][0];
-    assert_eq!(yes["label"], "yes");
-    assert!((yes["mean"].as_f64().unwrap() - 0.738_151_388_6).abs() < 1e-9);
-    assert!((yes["quantiles"]["0.025"].as_f64().unwrap() - 0.709_718_604).abs() < 1e-8);
-    assert!(yes["quantiles"]["0.975"].is_number() && yes["sd"].is_number());
-    assert_eq!(yes["density"].as_array().unwrap().len(), 5);
+    let no = &json["p"][0];
+    assert_eq!(no["label"], "no");
+    assert!((no["mean"].as_f64().unwrap() - 0.738_151_388_6).abs() < 1e-9);
+    assert!((no["quantiles"]["0.025"].as_f64().unwrap() - 0.709_718_604).abs() < 1e-8);
+    assert!(no["quantiles"]["0.975"].is_number() && no["sd"].is_number());
+    assert_eq!(no["density"].as_array().unwrap().len(), 5);
     assert!(json["log_evidence"].as_f64().unwrap() < -1000.0);
     assert!(json["t"][1]["mean"].is_number() && json["t"][1]["sd"].is_number());
 }
@@ -53,7 +53,7 @@ fn csv_and_draws_are_tables() {
     assert_eq!(csv.lines().next().unwrap(), "of,label,mean,sd,error,q0.025,q0.5,q0.975");
     assert_eq!(csv.lines().count(), 5);
     let draws = std::fs::read_to_string(&file).unwrap();
-    assert_eq!((draws.lines().next().unwrap(), draws.lines().count()), ("yes,no", 8));
+    assert_eq!((draws.lines().next().unwrap(), draws.lines().count()), ("no,yes", 8));
 }
 
 #[test]

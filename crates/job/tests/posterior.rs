@@ -103,7 +103,7 @@ fn the_sampler_meets_the_reference_within_four_standard_errors() {
     }
 }
 
-/// Warner's question asked in a real survey: 1604 of 2435 answers were "yes" through a channel that lies with probability 1/6.
+/// A real survey (Blair, Imai and Zhou 2015): 1604 of 2435 answers were "no" through a channel that lies with probability 1/6.
 #[test]
 fn the_survey_by_quadrature_and_by_chains() {
     let protocol = read_protocol(
