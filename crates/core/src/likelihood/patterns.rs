@@ -217,7 +217,7 @@ fn member(tables: &[[f64; 256]], pattern: &[u8], mut rest: f64) -> Option<usize>
             rest -= mass;
             continue;
         }
-        let bits = (0..8).filter(|bit| byte >> bit & 1 == 1);
+        let mut bits = (0..8).filter(|bit| byte >> bit & 1 == 1);
         for bit in bits.clone() {
             rest -= table[1 << bit];
             if rest < 0.0 {
@@ -225,7 +225,7 @@ fn member(tables: &[[f64; 256]], pattern: &[u8], mut rest: f64) -> Option<usize>
             }
         }
         // Rounding.
-        return bits.last().map(|bit| 8 * number + bit);
+        return bits.next_back().map(|bit| 8 * number + bit);
     }
     None
 }
