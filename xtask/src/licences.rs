@@ -5,13 +5,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Licences that may be linked into a program under MIT or Apache-2.0 without further duties.
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
+    "CC0-1.0",
     "ISC",
     "MIT",
     "Unicode-3.0",
