@@ -5,7 +5,7 @@ use sottovoce_collect::read_reports;
 
 use crate::error::{Error, Result};
 use crate::source::{Written, locate_tallies};
-use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec};
+use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
 
 /// The estimators that are shown when none is asked for: what is usual, what is nearest, what is most likely.
 pub const DEFAULT: [Estimator; 3] = [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood];
@@ -84,15 +84,22 @@ pub(crate) fn estimators(names: &[String]) -> Result<Vec<Estimator>> {
     }
     let mut found: Vec<Estimator> = Vec::new();
     for name in names {
-        let named: Vec<Estimator> =
-            Estimator::ALL.into_iter().filter(|e| name == "all" || name == e.name()).collect();
-        if named.is_empty() {
-            let allowed = Estimator::ALL.map(Estimator::name).join(", ") + " and all";
-            return Err(Error::UnknownName { what: "estimator", name: crate::spec::shown(name), allowed });
-        }
+        let named = match name.as_str() {
+            "all" => Estimator::ALL.to_vec(),
+            name => vec![estimator(name).map_err(Error::or_all)?],
+        };
         found.extend(named.into_iter().filter(|e| !found.contains(e)).collect::<Vec<_>>());
     }
     Ok(found)
+}
+
+/// The estimator with this name.
+pub(crate) fn estimator(name: &str) -> Result<Estimator> {
+    Estimator::from_name(name).ok_or_else(|| Error::UnknownName {
+        what: "estimator",
+        name: shown(name),
+        allowed: Estimator::ALL.map(Estimator::name).join(", "),
+    })
 }
 
 /// Frequencies according to several estimators.
