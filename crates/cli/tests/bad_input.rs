@@ -393,7 +393,7 @@ fn tallies_that_do_not_fit_are_refused() {
     refused(&with(&["--tolerance", "0"]), &["tolerance = 0.0 is not a positive number"]);
     refused(
         &with(&["--estimator", "lineal"]),
-        &["unknown estimator `lineal`", "norm_sub, base_cut, ml and all"],
+        &["unknown estimator `lineal`", "norm_sub, base_cut, ml, posterior_mean and all"],
     );
 }
 

@@ -87,7 +87,8 @@ impl AccuracySpec {
         }
         let place = self.place(protocol.inputs())?;
         let default = Settings::default();
-        let settings = Settings { tolerance: self.tolerance.unwrap_or(default.tolerance), seed: self.seed };
+        let tolerance = self.tolerance.unwrap_or(default.tolerance);
+        let settings = Settings { tolerance, seed: self.seed, prior: Some(&subject.prior) };
         let mut entries = Vec::new();
         for &n in &self.users {
             for &distance in &distances {

@@ -66,7 +66,7 @@ struct ErrorArguments {
     /// How errors are measured, with --accuracy: l1, l2, l2sq or max [default: l1]
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
     distance: Option<String>,
-    /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut or ml [default: linear]
+    /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
     estimator: Option<String>,
 }

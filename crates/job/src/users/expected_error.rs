@@ -31,7 +31,7 @@ pub struct ExpectedError {
 pub(super) struct ErrorCurve<'a> {
     pub protocol: &'a Protocol,
     pub prior: &'a Prior,
-    pub settings: Settings,
+    pub settings: Settings<'a>,
     /// Whether to give up.
     pub stopped: &'a dyn Fn() -> bool,
 }

@@ -291,7 +291,8 @@ impl UsersJob {
     fn error_curve<'a>(&'a self, protocol: &'a Protocol, stopped: &'a dyn Fn() -> bool) -> ErrorCurve<'a> {
         let default = accuracy::Settings::default();
         let Settings { tolerance, seed, .. } = self.subject.settings;
-        let settings = accuracy::Settings { tolerance: tolerance.unwrap_or(default.tolerance), seed };
+        let tolerance = tolerance.unwrap_or(default.tolerance);
+        let settings = accuracy::Settings { tolerance, seed, prior: Some(&self.subject.prior) };
         ErrorCurve { protocol, prior: &self.subject.prior, settings, stopped }
     }
 }
