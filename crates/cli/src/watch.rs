@@ -97,21 +97,34 @@ impl Watch {
         ControlFlow::Continue(())
     }
 
-    fn interrupted(&self) -> bool {
+    pub(crate) fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)
     }
 
     /// Takes the line of progress away and writes the document; after Ctrl-C, to standard output, since a file is for complete results.
     pub(crate) fn write(&self, output: &OutputArguments, document: &Document) -> Result {
+        if self.interrupted() {
+            return self.print(output, document);
+        }
+        self.clear();
+        output.write(document)
+    }
+
+    /// Takes the line of progress away and prints the document. After Ctrl-C, a file is not written.
+    pub(crate) fn print(&self, output: &OutputArguments, document: &Document) -> Result {
+        self.clear();
+        print(document)?;
+        if self.interrupted() {
+            return Err(Failure::Interrupted { unwritten: output.file().map(ToOwned::to_owned) });
+        }
+        Ok(())
+    }
+
+    fn clear(&self) {
         // Unwrap safety: as above.
         if self.clock.lock().unwrap().said.is_some() {
             write("\r\u{1b}[2K");
         }
-        if !self.interrupted() {
-            return output.write(document);
-        }
-        print(document)?;
-        Err(Failure::Interrupted { unwritten: output.file().map(ToOwned::to_owned) })
     }
 }
 
@@ -124,6 +137,10 @@ impl Clock {
 /// A line of at most 79 columns.
 fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
     let Step { metric, users, progress } = step;
+    if *users == 0 {
+        let Progress { draws, error, tolerance, .. } = progress;
+        return format!("design: {draws} directions priced, gap {error:.1e}, wanted {tolerance:.1e}");
+    }
     if !progress.error.is_finite() {
         return format!("{} n={users}: {} draws", Metric::symbol(*metric), progress.draws);
     }

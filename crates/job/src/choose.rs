@@ -5,13 +5,13 @@
 //! requirement the smallest epsilon is looked for that reaches the target.
 
 use sottovoce::design::{Effort, Requirement, best_protocol};
-use sottovoce::information::Choice;
+use sottovoce::information::{Choice, Progress};
 use sottovoce::metric::{Settings, Watcher};
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
 use crate::describe::summary;
-use crate::design::{Candidate, Family, specification};
+use crate::design::{Candidate, Family, search_heard, specification};
 use crate::error::{Error, Result};
 use crate::metrics::MetricEvaluation;
 use crate::source::Written;
@@ -136,7 +136,8 @@ impl Chooser<'_> {
             self.runner(family.name(), protocol, spec, Some(family))
         };
         let mut runners: Vec<Runner> = Family::ALL.iter().filter_map(tuned).collect();
-        let effort = Effort { seed: self.spec.settings.seed, ..Effort::default() };
+        let hear = |progress: &Progress| search_heard(self.watcher, progress);
+        let effort = Effort { seed: self.spec.settings.seed, observer: Some(&hear), ..Effort::default() };
         let designed = best_protocol(&self.prior, requirement, effort).ok();
         let designed = designed.and_then(|design| {
             let spec = specification(&design.protocol).ok()?;

@@ -8,7 +8,6 @@ use crate::arguments::{
     AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, number_of_users,
 };
 use crate::failure::Result;
-use crate::output::print;
 use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
@@ -83,20 +82,21 @@ enum AxisArgument {
 pub(crate) fn run(arguments: &DesignArguments) -> Result {
     arguments.computation.set_threads();
     let format = arguments.output.format.into();
-    if arguments.frontier {
-        let curve = frontier(arguments)?.run()?;
-        arguments.picture.write(&curve.text(), arguments.output.quiet)?;
-        return arguments.output.write(&curve.render(format));
-    }
-    let job = spec(arguments)?.check()?;
     let watch = Watch::new(&arguments.accuracy, &arguments.output);
-    let report = job.run(Some(&|step| watch.hear(step)))?;
-    if arguments.output.file().is_some() {
+    if arguments.frontier {
+        let curve = frontier(arguments)?.run_watched(&|step| watch.hear(step))?;
+        if !watch.interrupted() {
+            arguments.picture.write(&curve.text(), arguments.output.quiet)?;
+        }
+        return watch.write(&arguments.output, &curve.render(format));
+    }
+    let report = spec(arguments)?.check()?.run(Some(&|step| watch.hear(step)))?;
+    if arguments.output.file().is_some() && !watch.interrupted() {
         // Unwrap safety: a specification has text keys, and writing to a string does not fail.
         let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";
         arguments.output.write(&Document::plain(protocol))?;
     }
-    print(&report.render(format))
+    watch.print(&arguments.output, &report.render(format))
 }
 
 fn spec(arguments: &DesignArguments) -> JobResult<DesignSpec> {

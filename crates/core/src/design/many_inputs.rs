@@ -47,14 +47,14 @@ const PILOTS: usize = 4;
 pub(super) struct ManyInputs<'a> {
     dirichlet: &'a Dirichlet,
     epsilon: f64,
-    effort: Effort,
+    effort: Effort<'a>,
 }
 
 /// Sizes with their weights.
 type Sizes = Vec<(usize, f64)>;
 
 impl<'a> ManyInputs<'a> {
-    pub(super) fn new(dirichlet: &'a Dirichlet, epsilon: f64, effort: Effort) -> Self {
+    pub(super) fn new(dirichlet: &'a Dirichlet, epsilon: f64, effort: Effort<'a>) -> Self {
         ManyInputs { dirichlet, epsilon, effort }
     }
 

@@ -39,6 +39,7 @@ pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;
 
 use crate::error::{Error, Result};
+use crate::information::{Observer, Progress};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use many_inputs::ManyInputs;
@@ -56,21 +57,30 @@ pub struct Design {
 }
 
 /// How much work a design may take.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+#[derive(Clone, Copy)]
+pub struct Effort<'a> {
     /// The gap in `U_as` to aim at.
     pub gap: f64,
     /// The seed of the random points, where there are any.
     pub seed: u64,
+    /// Hears of the search: how many directions were priced in the last look (`draws`, 0 at the start), the gap in `U_as` that is left (`error`) and the one to aim at. When
+    /// it breaks, the best protocol so far is given, with the gap that is certified for it.
+    pub observer: Option<Observer<'a>>,
 }
 
-impl Default for Effort {
+impl Default for Effort<'_> {
     fn default() -> Self {
-        Effort { gap: 1e-4, seed: 0 }
+        Effort { gap: 1e-4, seed: 0, observer: None }
     }
 }
 
-impl Effort {
+impl Effort<'_> {
+    /// Tells the observer, and says whether to stop.
+    fn is_over(&self, priced: usize, gap: f64) -> bool {
+        let progress = Progress { draws: priced as u64, value: f64::NAN, error: gap, tolerance: self.gap };
+        self.observer.is_some_and(|observer| observer(&progress).is_break())
+    }
+
     /// Points of the prior: a column holds a triangle of numbers for each, and a direction takes a triangle of operations.
     fn points(self, inputs: usize, limited: bool) -> usize {
         match (inputs, limited) {
@@ -102,8 +112,9 @@ impl Effort {
 ///
 /// # Errors
 /// The prior is not Dirichlet or a mixture of Dirichlets, there are too many inputs, or the search did not converge.
-pub fn best_protocol(prior: &Prior, requirement: &Requirement, effort: Effort) -> Result<Design> {
+pub fn best_protocol(prior: &Prior, requirement: &Requirement, effort: Effort<'_>) -> Result<Design> {
     let parts = prior.dirichlets().ok_or(Error::DesignPrior)?;
+    effort.is_over(0, f64::INFINITY);
     if let (Some(epsilon), None, [(_, part)]) =
         (requirement.epsilon(), requirement.average_privacy(), &parts[..])
     {

@@ -2,7 +2,7 @@
 
 use super::certificate::Certificate;
 use super::direction::{Classes, Direction};
-use super::price::{BranchAndBound, Cone, Cost, LeakageOf, Prices, Search, all_two_valued};
+use super::price::{BranchAndBound, Cone, Cost, LeakageOf, Patience, Prices, Search, all_two_valued};
 use super::program::{Column, Program, Weights};
 use super::requirement::Requirement;
 use super::rule::Rule;
@@ -40,7 +40,7 @@ pub(super) struct Problem<'a> {
     /// `(1 − L) H(X|P)`, if average privacy is required.
     budget: Option<f64>,
     epsilon: Option<f64>,
-    effort: Effort,
+    effort: Effort<'a>,
 }
 
 /// Columns with their best weights, and what was learned by pricing.
@@ -54,7 +54,7 @@ impl<'a> Problem<'a> {
     pub(super) fn new(
         parts: &'a [(f64, &'a Dirichlet)],
         requirement: &Requirement,
-        effort: Effort,
+        effort: Effort<'a>,
     ) -> Result<Self> {
         let inputs = parts[0].1.alpha().len();
         let limited = requirement.average_privacy().is_some();
@@ -106,6 +106,11 @@ impl<'a> Problem<'a> {
         Ok(solver.design(&found))
     }
 
+    /// Tells of a bound on the gain beyond cost, and says whether to stop.
+    fn is_over(&self, priced: usize, bound: f64) -> bool {
+        self.effort.is_over(priced, bound.max(0.0) / (2.0 * (self.classes.inputs() as f64 - 1.0)))
+    }
+
     /// The gain beyond cost that may be left: a quarter of the gap in the utility, because errors add to it.
     fn tolerance(&self) -> f64 {
         0.25 * self.effort.gap * 2.0 * (self.classes.inputs() as f64 - 1.0)
@@ -125,7 +130,8 @@ impl Solver<'_> {
             let weights = self.weights(&columns, &start)?;
             let search = self.search(&columns, &weights, SEARCH_DIRECTIONS)?;
             let entering = self.entering(&columns, &weights, &search)?;
-            if search.bound <= self.problem.tolerance() || entering.is_empty() || round == ROUNDS {
+            let over = self.problem.is_over(search.priced, search.bound);
+            if search.bound <= self.problem.tolerance() || entering.is_empty() || round == ROUNDS || over {
                 return Ok(Candidate { columns, weights, search });
             }
             (columns, start) = self.with(columns, &weights, &entering);
@@ -188,7 +194,9 @@ impl Solver<'_> {
             return Ok(all_two_valued(&prices, &cost, classes, *cone));
         }
         let run = |tolerance: f64, most: usize| {
-            BranchAndBound::new(&prices, &cost).run(classes, *cone, tolerance, most)
+            let is_over = |priced: usize, bound: f64| self.problem.is_over(priced, bound);
+            let patience = Patience { tolerance, most, least: SEARCH_DIRECTIONS, is_over: &is_over };
+            BranchAndBound::new(&prices, &cost).run(classes, *cone, &patience)
         };
         let search = run(self.problem.tolerance(), most.min(SEARCH_DIRECTIONS));
         if search.bound <= self.problem.tolerance() || most <= SEARCH_DIRECTIONS {
@@ -266,6 +274,9 @@ impl Solver<'_> {
 
     /// With as few directions as leave little more to gain, and searched more thoroughly.
     fn finished(&self, found: Candidate) -> Result<Candidate> {
+        if self.problem.is_over(found.search.priced, found.search.bound) {
+            return Ok(found);
+        }
         let most = MERGING_COSTS * self.problem.tolerance().max(found.search.bound);
         for near in MERGED_WITHIN {
             // At high privacy all directions are near each other.

@@ -212,7 +212,22 @@ struct Priced {
     excess: f64,
 }
 
-/// Halves cones until no direction can gain more than `tolerance` beyond its cost, or `most` directions are priced.
+/// How often a search says how far it is, in directions priced.
+const PAUSE: usize = 64;
+
+/// When a search may end.
+pub(super) struct Patience<'a> {
+    /// No direction can gain more than this beyond its cost.
+    pub tolerance: f64,
+    /// So many directions are priced.
+    pub most: usize,
+    /// So many are priced in any case.
+    pub least: usize,
+    /// Somebody who hears of the directions priced and of the bound wants an end.
+    pub is_over: &'a dyn Fn(usize, f64) -> bool,
+}
+
+/// Halves cones until no direction can gain much beyond its cost, or patience ends.
 pub(super) struct BranchAndBound<'a> {
     prices: &'a Prices<'a>,
     cost: &'a Cost<'a>,
@@ -226,7 +241,7 @@ impl<'a> BranchAndBound<'a> {
         BranchAndBound { prices, cost, all: Vec::new(), middles: HashMap::new() }
     }
 
-    pub(super) fn run(mut self, classes: &Classes, cone: Cone, tolerance: f64, most: usize) -> Search {
+    pub(super) fn run(mut self, classes: &Classes, cone: Cone, patience: &Patience<'_>) -> Search {
         let mut cells = BinaryHeap::new();
         let mut known: Vec<(Direction, usize)> = Vec::new();
         for order in classes.orders() {
@@ -244,11 +259,17 @@ impl<'a> BranchAndBound<'a> {
                 .collect();
             cells.push(self.cell(edges));
         }
-        let mut bound = f64::INFINITY;
+        let (mut bound, mut said) = (f64::INFINITY, 0);
         while let Some(cell) = cells.pop() {
             bound = cell.bound;
-            if bound <= tolerance || self.all.len() >= most {
+            if bound <= patience.tolerance || self.all.len() >= patience.most {
                 break;
+            }
+            if self.all.len() >= said + PAUSE {
+                said = self.all.len();
+                if (patience.is_over)(said, bound) && said >= patience.least {
+                    break;
+                }
             }
             let halves = self.halves(&cell);
             halves.into_iter().for_each(|edges| cells.push(self.cell(edges)));

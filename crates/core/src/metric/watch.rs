@@ -10,7 +10,7 @@ use crate::information::Progress;
 pub struct Step {
     /// The number: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the other metrics follow.
     pub metric: Metric,
-    /// Of how many users.
+    /// Of how many users; 0 in the search for the best protocol, where the error is the gap that is left and draws are directions priced.
     pub users: u64,
     /// How far it has come; no draws and an infinite error before it is begun.
     pub progress: Progress,

@@ -1,10 +1,13 @@
 //! The whole curve: the largest effective participation at each level of privacy, with the usual protocols below it.
 
-use sottovoce::design::{Effort, Requirement, best_protocol};
-use sottovoce::metric::{Settings, asymptotic_utility, effective_participation, truth_utility};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sottovoce::design::{Requirement, best_protocol};
+use sottovoce::information::{Observer, Progress};
+use sottovoce::metric::{Settings, Watcher, asymptotic_utility, effective_participation, truth_utility};
 use sottovoce::{Evaluation, Metric, Prior, Protocol};
 
-use super::Family;
+use super::{Family, effort, search_heard};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::PriorSpec;
@@ -85,13 +88,39 @@ impl FrontierSpec {
     /// # Errors
     /// A number or the prior is out of range, or there are too many inputs.
     pub fn run(&self) -> Result<Frontier> {
+        self.curve(None)
+    }
+
+    /// The curve, while `watcher` hears of it. Once it stops, the points so far are given.
+    ///
+    /// # Errors
+    /// As for [`run`](FrontierSpec::run).
+    pub fn run_watched(&self, watcher: Watcher<'_>) -> Result<Frontier> {
+        self.curve(Some(watcher))
+    }
+
+    fn curve(&self, watcher: Option<Watcher<'_>>) -> Result<Frontier> {
         let prior = self.prior.check(self.inputs)?;
         if !(1..=1000).contains(&self.points) {
             let value = self.points.to_string();
             return Err(Error::Setting { name: "points", value, allowed: "from 1 to 1000" });
         }
         let level = |i: usize| (i as f64 + 1.0) / (self.points as f64 + 1.0);
-        let points = (0..self.points).map(|i| self.point(&prior, level(i))).collect::<Result<_>>()?;
+        let mut points = Vec::new();
+        for i in 0..self.points {
+            let over = AtomicBool::new(false);
+            let hear = |progress: &Progress| {
+                let flow = search_heard(watcher, progress);
+                over.fetch_or(flow.is_break(), Ordering::Relaxed);
+                flow
+            };
+            let point = self.point(&prior, level(i), &hear)?;
+            // A point that was not searched to its end does not belong to the curve.
+            if over.into_inner() {
+                break;
+            }
+            points.push(point);
+        }
         Ok(Frontier {
             inputs: self.inputs,
             axis: self.axis,
@@ -108,10 +137,9 @@ impl FrontierSpec {
         })
     }
 
-    fn point(&self, prior: &Prior, privacy: f64) -> Result<FrontierPoint> {
+    fn point(&self, prior: &Prior, privacy: f64, observer: Observer<'_>) -> Result<FrontierPoint> {
         let requirement = self.requirement(privacy)?;
-        let effort = Effort { gap: self.settings.tolerance.unwrap_or(1e-4), seed: self.settings.seed };
-        let design = best_protocol(prior, &requirement, effort)?;
+        let design = best_protocol(prior, &requirement, effort(&self.settings, observer))?;
         let best = self
             .participation(&design.protocol, prior)
             .ok_or(Error::Numbers(sottovoce::Error::DesignPrior))?;

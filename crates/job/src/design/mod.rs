@@ -11,11 +11,14 @@ pub use family::{Candidate, Family};
 pub use frontier::{Axis, CURVES, Frontier, FrontierPoint, FrontierSpec};
 pub(crate) use specification::specification;
 
+use std::ops::ControlFlow;
+
 use sottovoce::design::{
     Certificate, Design, Effort, OneUserDesign, Requirement, best_for_one_user, best_protocol,
     block_selection, difference_set,
 };
-use sottovoce::metric::{Settings, Watcher};
+use sottovoce::information::{Observer, Progress};
+use sottovoce::metric::{Settings, Step, Watcher};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
 
 use crate::error::{Error, Result};
@@ -137,8 +140,19 @@ const ONE_REPORT: [Metric; 3] =
 /// What is also told for a number of users.
 const OF_USERS: [Metric; 2] = [Metric::DistributionUtility, Metric::DigitUtility];
 
+/// The effort of a search whose progress is heard.
+pub(crate) fn effort<'a>(settings: &Settings, observer: Observer<'a>) -> Effort<'a> {
+    Effort { gap: settings.tolerance.unwrap_or(1e-4), seed: settings.seed, observer: Some(observer) }
+}
+
+/// A watcher hears of a search as of the utility of nobody in particular.
+pub(crate) fn search_heard(watcher: Option<Watcher<'_>>, progress: &Progress) -> ControlFlow<()> {
+    let step = Step { metric: Metric::AsymptoticUtility, users: 0, progress: *progress };
+    watcher.map_or(ControlFlow::Continue(()), |watcher| watcher(&step))
+}
+
 impl DesignJob {
-    /// The design.
+    /// The design. A search that the watcher ends gives the best protocol so far, with the gap that is certified for it.
     ///
     /// # Errors
     /// Too many inputs, or a search that does not converge.
@@ -150,7 +164,8 @@ impl DesignJob {
     }
 
     fn for_many_users(&self, watcher: Option<Watcher<'_>>) -> Result<DesignReport> {
-        let effort = Effort { gap: self.settings.tolerance.unwrap_or(1e-4), seed: self.settings.seed };
+        let hear = |progress: &Progress| search_heard(watcher, progress);
+        let effort = effort(&self.settings, &hear);
         let Design { protocol, certificate, .. } = best_protocol(&self.prior, &self.requirement, effort)?;
         let mut best = self.candidate("best", &protocol, specification(&protocol)?, &METRICS, None);
         if let Some(n) = self.users {
