@@ -140,6 +140,9 @@ fn bad_values_can_be_skipped_and_are_counted() {
     );
     assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
     assert_eq!(desk.read("r.csv").lines().count(), 4);
+    let arguments = ["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"];
+    let text = String::from_utf8(desk.command(&arguments).output().unwrap().stdout).unwrap();
+    assert!(text.contains("skipped by problem  missing 1, unknown label 1, out of range 1\n"), "{text}");
 }
 
 /// Reports that are none, each in a file with two good ones: the line, and the reason under which it is counted.
