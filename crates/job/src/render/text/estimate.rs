@@ -60,7 +60,7 @@ fn table(document: &mut Document, report: &EstimateReport, group: &[&Estimate], 
 }
 
 fn explanation(document: &mut Document, column: &Column) {
-    document.push(Emphasis::Strong, format!("{:<10}", column.estimator.name()));
+    document.push(Emphasis::Strong, format!("{:<16}", column.estimator.name()));
     document.line(Emphasis::Plain, column.estimator.meaning());
     match &column.estimate {
         Ok(found) => {
