@@ -269,13 +269,9 @@ impl Accumulator {
 
     /// Counts a report in bytes.
     pub(crate) fn bytes(&mut self, file: usize, line: u64, bytes: &[u8]) {
-        let length = if bytes.len() == self.buffer.len() { Ok(()) } else { Err(Reason::Length) };
-        match length.and_then(|()| self.tally.plan.layout.check(bytes)) {
-            Ok(()) => self.tally.accept(bytes),
-            Err(reason) => {
-                let start = hexadecimal(&bytes[..bytes.len().min(20)]);
-                self.reject(file, line, reason, start.as_bytes());
-            }
+        if let Err(reason) = self.tally.add_report(bytes) {
+            let start = hexadecimal(&bytes[..bytes.len().min(20)]);
+            self.reject(file, line, reason, start.as_bytes());
         }
     }
 
@@ -377,6 +373,19 @@ impl Tally {
         // Unwrap safety: as in `with`.
         tallier.idle.into_inner().unwrap().into_iter().for_each(|counted| self.merge(counted.tally));
         self.insecure |= insecure;
+        Ok(())
+    }
+
+    /// Counts one report, given in bytes.
+    ///
+    /// # Errors
+    /// Why they are no report; then nothing is counted.
+    pub fn add_report(&mut self, report: &[u8]) -> Result<(), Reason> {
+        if report.len() != self.plan.layout.length() {
+            return Err(Reason::Length);
+        }
+        self.plan.layout.check(report)?;
+        self.accept(report);
         Ok(())
     }
 
