@@ -3,21 +3,37 @@
 import argparse
 import math
 import os
+import resource
 import subprocess
 import tempfile
 import time
 
+ROUNDS = 5
 
-def best(call, rounds=3):
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
+
+def wall():
+    return time.perf_counter()
+
+
+def processor():
+    """Processor time of this process, all threads, and of the commands that it has run."""
+    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in of)
+
+
+def best(call, clocks):
+    """The least time of several rounds by each clock."""
+    rounds = []
+    for _ in range(ROUNDS):
+        starts = [clock() for clock in clocks]
         call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+        rounds.append([clock() - start for clock, start in zip(clocks, starts)])
+    return [min(times) for times in zip(*rounds)]
 
 
-def told(name, count, seconds):
+def randomised(name, count, call):
+    call()
+    (seconds,) = best(call, [processor])
     print(f"  {name:<34} {count / seconds / 1e6:10.3f} M reports/s")
 
 
@@ -37,8 +53,8 @@ def numpy_baselines():
         bits[np.arange(n), rng.integers(0, a, n)] = rng.random(n) < 0.5
         return np.packbits(bits, axis=1)
 
-    told("numpy GRR(64)", 2_000_000, best(grr))
-    told("numpy OUE(128)", 50_000, best(oue))
+    randomised("numpy GRR(64)", 2_000_000, grr)
+    randomised("numpy OUE(128)", 50_000, oue)
 
 
 def pure_ldp():
@@ -46,17 +62,30 @@ def pure_ldp():
     from pure_ldp.frequency_oracles.unary_encoding import UEClient
 
     grr, oue = DEClient(epsilon=1, d=64), UEClient(epsilon=1, d=128, use_oue=True)
-    told("pure-ldp GRR(64)", 20_000, best(lambda: [grr.privatise(i % 64 + 1) for i in range(20_000)]))
-    told("pure-ldp OUE(128)", 2_000, best(lambda: [oue.privatise(i % 128 + 1) for i in range(2_000)]))
+    randomised("pure-ldp GRR(64)", 20_000, lambda: [grr.privatise(i % 64 + 1) for i in range(20_000)])
+    randomised("pure-ldp OUE(128)", 2_000, lambda: [oue.privatise(i % 128 + 1) for i in range(2_000)])
 
 
 def multi_freq():
     from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
 
-    GRR_Client(0, 64, 1.0), UE_Client(0, 128, 1.0, True)
-    told("multi-freq-ldpy GRR(64)", 20_000, best(lambda: [GRR_Client(i % 64, 64, 1.0) for i in range(20_000)]))
-    told("multi-freq-ldpy OUE(128)", 5_000, best(lambda: [UE_Client(i % 128, 128, 1.0, True) for i in range(5_000)]))
+    randomised("multi-freq-ldpy GRR(64)", 20_000, lambda: [GRR_Client(i % 64, 64, 1.0) for i in range(20_000)])
+    randomised("multi-freq-ldpy OUE(128)", 5_000, lambda: [UE_Client(i % 128, 128, 1.0, True) for i in range(5_000)])
+
+
+def opendp():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    grr = dp.m.make_randomized_response(list(range(64)), math.e / (math.e + 63))
+    randomised("OpenDP GRR(64)", 2_000, lambda: [grr(i % 64) for i in range(2_000)])
+
+
+def tallied(name, count, call):
+    call()
+    seconds, work = best(call, [wall, processor])
+    print(f"  {name:<34} {count / seconds / 1e6:10.1f} M reports/s, {count / work / 1e6:.1f} M a second of processor time")
 
 
 def tallies(sottovoce):
@@ -68,22 +97,21 @@ def tallies(sottovoce):
             block = "".join(f"{i % 64}\n" for i in range(100_000))
             for _ in range(n // 100_000):
                 file.write(block)
-        start = time.perf_counter()
         subprocess.run([sottovoce, "randomise", "-q", "-p", "grr:a=64,eps=1", values, "-o", reports], check=True)
-        told("sottovoce randomise GRR(64), files", n, time.perf_counter() - start)
-        print(f"Tally of {n} GRR reports from Parquet ({os.path.getsize(reports) / 1e6:.1f} MB)")
-        told("sottovoce tally, whole process", n, best(lambda: subprocess.run(
-            [sottovoce, "tally", "-q", reports, "-o", os.path.join(directory, "t.json")], check=True), 5))
+        print(f"Tally of {n} GRR(64) reports from Parquet ({os.path.getsize(reports) / 1e6:.1f} MB), all threads")
+        command = [sottovoce, "tally", "-q", reports, "-o", os.path.join(directory, "t.json")]
+        tallied("sottovoce tally, whole process", n, lambda: subprocess.run(command, check=True))
         try:
             import duckdb
+
             query = f"SELECT report, count(*) FROM '{reports}' GROUP BY report"
-            told("DuckDB, query only", n, best(lambda: duckdb.sql(query).fetchall(), 5))
+            tallied("DuckDB, query only", n, lambda: duckdb.sql(query).fetchall())
         except ImportError:
             print("  duckdb is not installed")
         try:
             import polars
-            told("Polars, query only", n, best(
-                lambda: polars.scan_parquet(reports).group_by("report").len().collect(), 5))
+
+            tallied("Polars, query only", n, lambda: polars.scan_parquet(reports).group_by("report").len().collect())
         except ImportError:
             print("  polars is not installed")
 
@@ -92,8 +120,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sottovoce", help="path of the command; without it, no tallies")
     arguments = parser.parse_args()
-    print("Randomising, one thread")
-    for peer in (numpy_baselines, pure_ldp, multi_freq):
+    print("Randomising, a second of processor time")
+    for peer in (numpy_baselines, pure_ldp, multi_freq, opendp):
         try:
             peer()
         except Exception as problem:  # a peer that does not install or run is no failure of ours

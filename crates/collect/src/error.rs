@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::files::values::ValueProblem;
+use crate::domain::ValueProblem;
 
 /// A description of what is wrong: where, what, and what is allowed.
 #[derive(Debug, Error)]
@@ -116,15 +116,41 @@ pub enum Error {
         /// The columns that there are.
         found: String,
     },
-    /// A value that is none of the inputs.
-    #[error("{file}: line {line}: `{value}`: {}", problem.words())]
+    /// A first line that does not name the column of the values. It is not quoted: where there is no header it is a value.
+    #[error("{file}: its first line names {columns} columns, and none of them is `{column}`")]
+    NoValueColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// How many fields the first line has.
+        columns: usize,
+    },
+    /// A file with two columns of the wanted name.
+    #[error("{file}: there are two columns `{column}`, and no telling which is meant")]
+    TwoColumns {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A column of a Parquet file in which no report can stand.
+    #[error(
+        "{file}: the column `{column}` is of a type that no report has; whole numbers, bytes and text are, one a row"
+    )]
+    ColumnType {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A value that is none of the inputs. Messages end up in logs, so the value itself, which is a secret, is not part of it.
+    #[error("{file}: line {line}: {}", problem.words())]
     Value {
         /// The file.
         file: String,
         /// The line, or the row of a Parquet file, from 1.
         line: u64,
-        /// What stands there.
-        value: String,
         /// What is wrong with it.
         problem: ValueProblem,
     },

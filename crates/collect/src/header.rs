@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use crate::error::Error;
+use crate::files::inputs::Input;
+
 /// The format's name in a header.
 const FORMAT: &str = "sottovoce reports";
 
@@ -31,6 +34,21 @@ impl Identity {
     pub fn new(specification: String) -> Self {
         let fingerprint = hexadecimal(&Sha256::digest(specification.as_bytes()));
         Identity { specification, fingerprint }
+    }
+
+    /// Refuses a file with another fingerprint.
+    ///
+    /// # Errors
+    /// [`Error::OtherProtocol`].
+    pub fn refuse_other(&self, input: &Input, found: &str) -> Result<(), Error> {
+        if found == self.fingerprint {
+            return Ok(());
+        }
+        Err(Error::OtherProtocol {
+            file: input.to_string(),
+            found: found.chars().filter(char::is_ascii_hexdigit).take(16).collect(),
+            expected: self.fingerprint.chars().take(16).collect(),
+        })
     }
 }
 

@@ -127,7 +127,9 @@ impl Layout {
     pub fn write(&self, output: &Output, bytes: &mut [u8]) -> Option<()> {
         match (self, output) {
             (Layout::Number { outputs }, Output::Index(y)) if (*y as u64) < *outputs => put(*y as u64, bytes),
-            (Layout::Set { inputs, .. }, Output::Subset(members)) if members.iter().all(|x| x < inputs) => {
+            (Layout::Set { inputs, size }, Output::Subset(members))
+                if members.iter().all(|x| x < inputs) && size.is_none_or(|size| members.len() == size) =>
+            {
                 members.iter().for_each(|x| bytes[x / 8] |= 1 << (x % 8));
             }
             (Layout::Hash { buckets }, Output::Hash { seed, z }) if (*z as u64) < *buckets => {
@@ -149,16 +151,7 @@ impl Layout {
             }
             _ => return None,
         }
-        self.check_size(output)
-    }
-
-    fn check_size(&self, output: &Output) -> Option<()> {
-        match (self, output) {
-            (Layout::Set { size: Some(size), .. }, Output::Subset(members)) => {
-                (members.len() == *size).then_some(())
-            }
-            _ => Some(()),
-        }
+        Some(())
     }
 
     /// Appends the text of a report.

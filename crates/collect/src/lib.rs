@@ -5,6 +5,7 @@
 //! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
 
+pub mod domain;
 pub mod error;
 pub mod files;
 pub mod header;
@@ -12,15 +13,14 @@ pub mod layout;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
-pub mod supports_file;
 pub mod tallies_file;
 pub mod tally;
 
+pub use domain::{Domain, ValueProblem};
 pub use error::{Error, Result};
 pub use header::Identity;
 pub use layout::Layout;
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
-pub use supports_file::{SupportsFile, read_reports};
-pub use tallies_file::{TalliesFile, read_tallies, write_tallies};
+pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};
 pub use tally::{Form, Tally};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why something is not a report of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// There is nothing.
@@ -67,7 +67,7 @@ const EXAMPLES: usize = 5;
 impl Rejections {
     /// How many reports were rejected.
     pub fn total(&self) -> u64 {
-        self.counts.values().sum()
+        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     pub(crate) fn add(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
@@ -79,10 +79,16 @@ impl Rejections {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: Rejections) {
-        for (reason, count) in other.counts {
-            *self.counts.entry(reason).or_default() += count;
+    /// Adds what was rejected before.
+    pub fn add_counts(&mut self, counts: BTreeMap<Reason, u64>) {
+        for (reason, count) in counts {
+            let own = self.counts.entry(reason).or_default();
+            *own = own.saturating_add(count);
         }
+    }
+
+    pub(crate) fn merge(&mut self, other: Rejections) {
+        self.add_counts(other.counts);
         self.examples.extend(other.examples);
         self.keep_first();
     }

@@ -1,27 +1,34 @@
 //! Files that appear whole or not at all: written aside, brought to the disk, then renamed.
 //!
-//! Until the rename the previous file is untouched. An error, Ctrl-C or `kill -9` leaves it so, and at worst a file `.NAME.PID.part` beside
-//! it; a full disk is noticed before the rename.
+//! Until the rename the previous file is untouched. An error or Ctrl-C leaves it so and nothing else; `kill -9` leaves at worst a file
+//! `.NAME.RANDOM.part` beside it, which no later run reads or writes; a full disk is noticed before the rename.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
-/// The temporary files of this process, for [`abandon`].
+/// The temporary files of this process, for [`abandon`]. Who renames one holds the lock.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes all files that are being written, for a process that is about to end.
-pub fn abandon() {
-    if let Ok(unfinished) = UNFINISHED.lock() {
-        unfinished.iter().for_each(|aside| drop(fs::remove_file(aside)));
-    }
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    // Unwrap safety: nothing panics while it holds the lock.
+    UNFINISHED.lock().unwrap()
 }
 
-fn forget(aside: &Path) {
-    if let Ok(mut unfinished) = UNFINISHED.lock() {
-        unfinished.retain(|other| other != aside);
-    }
+/// Removes all files that are being written, for a process that is about to end: after this call no file is renamed or begun.
+pub fn abandon() {
+    let unfinished = unfinished();
+    unfinished.iter().for_each(|aside| drop(fs::remove_file(aside)));
+    // Whoever is about to rename waits for the lock until the process ends.
+    std::mem::forget(unfinished);
+}
+
+fn begin(aside: &Path) -> io::Result<File> {
+    let mut unfinished = unfinished();
+    let file = File::create_new(aside)?;
+    unfinished.push(aside.to_owned());
+    Ok(file)
 }
 
 /// A file that is being written, and takes its name only when [finished](Replacement::finish).
@@ -34,14 +41,15 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins to write the file. The file behind a link is replaced, not the link.
+    /// Begins to write the file. The file behind a link is replaced, not the link; its permissions stay.
     ///
     /// # Errors
     /// The directory does not exist or cannot be written to, or the path is a directory.
     pub fn create(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(metadata) if !metadata.is_file() => {
+        let previous = fs::metadata(path).ok();
+        match &previous {
+            Some(previous) if previous.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Some(previous) if !previous.is_file() => {
                 let writer = Some(BufWriter::new(File::create(path)?));
                 return Ok(Replacement { writer, aside: None, path: path.to_owned() });
             }
@@ -49,11 +57,10 @@ impl Replacement {
         }
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let aside = aside(&path)?;
-        let writer = Some(BufWriter::with_capacity(1 << 20, File::create(&aside)?));
-        if let Ok(mut unfinished) = UNFINISHED.lock() {
-            unfinished.push(aside.clone());
-        }
-        Ok(Replacement { writer, aside: Some(aside), path })
+        let writer = Some(BufWriter::with_capacity(1 << 20, begin(&aside)?));
+        let replacement = Replacement { writer, aside: Some(aside.clone()), path };
+        previous.map_or(Ok(()), |previous| fs::set_permissions(aside, previous.permissions()))?;
+        Ok(replacement)
     }
 
     /// Brings everything to the disk and gives the file its name.
@@ -62,15 +69,13 @@ impl Replacement {
     /// Not everything could be written; the previous file is untouched.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        // Unwrap safety: the writer is taken here and when dropped, and nowhere else.
-        let file = self.writer.take().unwrap().into_inner().map_err(io::IntoInnerError::into_error)?;
-        let Some(aside) = self.aside.take() else { return Ok(()) };
-        forget(&aside);
-        let renamed = file.sync_all().and_then(|()| fs::rename(&aside, &self.path));
-        if renamed.is_err() {
-            let _ = fs::remove_file(&aside);
-        }
-        renamed
+        let (Some(writer), Some(aside)) = (&self.writer, &self.aside) else { return Ok(()) };
+        writer.get_ref().sync_all()?;
+        let mut unfinished = unfinished();
+        fs::rename(aside, &self.path)?;
+        unfinished.retain(|other| other != aside);
+        self.aside = None;
+        Ok(())
     }
 }
 
@@ -86,18 +91,21 @@ impl Write for Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        if let (Some(writer), Some(aside)) = (self.writer.take(), self.aside.take()) {
-            drop(writer.into_parts());
-            forget(&aside);
+        // What a buffer still holds of an unfinished file is not written.
+        self.writer.take().map(BufWriter::into_parts);
+        if let Some(aside) = self.aside.take() {
+            unfinished().retain(|other| *other != aside);
             let _ = fs::remove_file(aside);
         }
     }
 }
 
-/// The name of the temporary file beside `path`.
+/// The name of a temporary file beside `path` that no other run has: two processes may have one number, in two containers that share a
+/// directory.
 fn aside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("the path names no file"))?;
-    Ok(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id())))
+    let random = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(path.with_file_name(format!(".{}.{random:016x}.part", name.to_string_lossy())))
 }
 
 #[cfg(test)]
@@ -138,6 +146,18 @@ mod tests {
         assert!(replace(directory.path(), b"x").is_err());
         assert!(replace(&directory.path().join("no/such/file"), b"x").is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.json");
+        replace(&path, b"old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[cfg(target_os = "linux")]

@@ -1,20 +1,23 @@
 //! The JSON file of tallies: `{"n": 1000, "counts": [{"y": Y, "count": 17}, …]}`, or `{"n": 1000, "supports": [310, …]}` where only the
 //! number of reports that support each input was kept (see [`crate::tally`]). Beside these a file that we write has `protocol`,
-//! `fingerprint`, `form` (`patterns` or `supports`) and, if there were any, `rejected` reports by reason.
+//! `fingerprint`, `form` (`patterns` or `supports`) and, if there were any, `rejected` reports by reason; and `insecure` if reports follow
+//! from a test seed.
 //!
 //! `Y` is an output's text form ([`sottovoce::Output`]): an index; for unary encoding and subset selection the list of inputs
 //! whose bit is set; for local hash `[seed, z]`; for a mixture `[part, Y]`; for a product `[Y, Y, …]`. Its meaning depends on
 //! the protocol, so a file is read in two steps: [`TalliesFile`] is the text, [`TalliesFile::check`] gives [`Tallies`] that fit.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use sottovoce::estimate::{Reports, Supports};
 use sottovoce::{Output, Protocol, Tallies};
 
 use crate::error::{Error, Result};
 use crate::header::Identity;
+use crate::rejection::Reason;
 use crate::tally::{Counts, Tally};
 
 /// A file of tallies, as written.
@@ -26,11 +29,15 @@ pub struct TalliesFile {
     #[serde(default)]
     counts: Option<Vec<Entry>>,
     #[serde(default)]
-    supports: Option<IgnoredAny>,
+    supports: Option<Vec<Box<RawValue>>>,
     #[serde(default)]
     protocol: Option<Box<RawValue>>,
     #[serde(default)]
     fingerprint: Option<String>,
+    #[serde(default)]
+    rejected: Option<Box<RawValue>>,
+    #[serde(default)]
+    insecure: bool,
 }
 
 /// One output with its count, both as text: a million patterns of unary encoding need no tree of numbers.
@@ -50,6 +57,14 @@ pub fn read_tallies(text: &str, protocol: &Protocol) -> Result<Tallies> {
     TalliesFile::read(text)?.check(protocol)
 }
 
+/// The tallies or supports in a text, if they fit the protocol.
+///
+/// # Errors
+/// As for [`TalliesFile::reports`].
+pub fn read_reports(text: &str, protocol: &Protocol) -> Result<Reports> {
+    TalliesFile::read(text)?.reports(protocol)
+}
+
 impl TalliesFile {
     /// The file with this text.
     ///
@@ -57,11 +72,12 @@ impl TalliesFile {
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
         let file: TalliesFile = serde_json::from_str(text).map_err(Error::syntax)?;
-        if file.counts.is_none() && file.supports.is_none() {
-            let message = "missing field `counts`".to_owned();
-            return Err(Error::Syntax { message, line: text.lines().count().max(1), column: 1 });
-        }
-        Ok(file)
+        let missing = match (&file.counts, &file.supports, &file.n) {
+            (None, None, _) => "missing field `counts`",
+            (_, Some(_), None) => "missing field `n`",
+            _ => return Ok(file),
+        };
+        Err(Error::Syntax { message: missing.to_owned(), line: text.lines().count().max(1), column: 1 })
     }
 
     /// The specification of the protocol, if the file says it.
@@ -72,6 +88,20 @@ impl TalliesFile {
     /// The fingerprint of the protocol, if the file says it.
     pub fn fingerprint(&self) -> Option<&str> {
         self.fingerprint.as_deref()
+    }
+
+    /// The numbers of rejected reports.
+    ///
+    /// # Errors
+    /// They are not what we write.
+    pub fn rejected(&self) -> Result<BTreeMap<Reason, u64>> {
+        let text = self.rejected.as_ref().map_or("{}", |text| text.get());
+        serde_json::from_str(text).map_err(Error::syntax)
+    }
+
+    /// Whether some of the reports follow from a test seed.
+    pub fn insecure(&self) -> bool {
+        self.insecure
     }
 
     /// The tallies, if they fit the protocol.
@@ -86,6 +116,21 @@ impl TalliesFile {
             Some(n) if n != tallies.n() => Err(Error::SumMismatch { n, sum: tallies.n() }),
             _ => Ok(tallies),
         }
+    }
+
+    /// The tallies or supports, if they fit the protocol.
+    ///
+    /// # Errors
+    /// As for [`read_tallies`]; of supports, a number is negative or fractional, there are not as many as inputs, or they cannot be those of
+    /// `n` reports.
+    pub fn reports(&self, protocol: &Protocol) -> Result<Reports> {
+        let Some(supports) = &self.supports else { return self.check(protocol).map(Reports::Tallies) };
+        let count = |(entry, text): (usize, &str)| {
+            whole(text).ok_or_else(|| Error::Support { entry, count: shown(text) })
+        };
+        let counts = supports.iter().map(|text| text.get()).enumerate().map(count);
+        let n = self.total()?.unwrap_or_default();
+        Ok(Reports::Supports(Supports::new(protocol, n, counts.collect::<Result<Vec<u64>>>()?)?))
     }
 
     fn total(&self) -> Result<Option<u64>> {
@@ -104,6 +149,9 @@ pub fn write_tallies(tally: &Tally, identity: &Identity, writer: &mut dyn Write)
     writeln!(writer, " \"protocol\": {},", identity.specification)?;
     writeln!(writer, " \"fingerprint\": \"{}\",", identity.fingerprint)?;
     writeln!(writer, " \"form\": \"{form}\",")?;
+    if tally.insecure {
+        writeln!(writer, " \"insecure\": true,")?;
+    }
     if tally.rejections.total() > 0 {
         writeln!(writer, " \"rejected\": {},", serde_json::to_string(&tally.rejections.counts)?)?;
     }
@@ -133,14 +181,14 @@ impl Entry {
 }
 
 /// The whole number that a JSON number is; `3.0` and `1e3` are whole too.
-pub(crate) fn whole(text: &str) -> Option<u64> {
+fn whole(text: &str) -> Option<u64> {
     let exact = || text.parse::<u64>().ok();
     let float = || text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && (0.0..=9e15).contains(v));
     exact().or_else(|| float().map(|value| value as u64))
 }
 
 /// A user's text as a message may quote it: short, and without control characters.
-pub(crate) fn shown(text: &str) -> String {
+fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
@@ -283,5 +331,31 @@ mod tests {
         assert_eq!(read_tallies(&file("4.0"), &grr).unwrap().n(), 4);
         assert!(matches!(read_tallies(&file("5"), &grr), Err(Error::SumMismatch { n: 5, sum: 4 })));
         assert!(matches!(read_tallies(&file("4.5"), &grr), Err(Error::Total { .. })));
+    }
+
+    #[test]
+    fn both_files_are_told_apart() {
+        let oue = Protocol::oue(3, 1.0).unwrap();
+        let supports = read_reports(r#"{"n": 9, "supports": [4, 2.0, 0]}"#, &oue).unwrap();
+        assert!(matches!(&supports, Reports::Supports(s) if s.counts() == [4, 2, 0] && s.n() == 9));
+        let tallies = read_reports(r#"{"counts": [{"y": [0], "count": 4}]}"#, &oue).unwrap();
+        assert!(matches!(tallies, Reports::Tallies(t) if t.n() == 4));
+    }
+
+    #[test]
+    fn supports_that_do_not_fit_are_told_with_their_entry() {
+        let oue = Protocol::oue(3, 1.0).unwrap();
+        for (text, message) in [
+            (r#"{"n": 9, "supports": [4, -2, 0]}"#, "supports[1] = -2 is not a whole number"),
+            (r#"{"n": 9, "supports": [4, 2, 0.5]}"#, "supports[2] = 0.5 is not a whole number"),
+            (r#"{"n": 9, "supports": [4, 12, 0]}"#, "supports[1] = 12 is more than the 9 reports"),
+            (r#"{"n": 9, "supports": [4, 2]}"#, "supports has 2 entries but inputs has 3"),
+            (r#"{"supports": [4, 2, 0]}"#, "missing field `n`"),
+            (r#"{"n": 1.5, "supports": [0, 0, 0]}"#, "n = 1.5 is not a whole number"),
+            (r#"[1]"#, "not valid tallies"),
+        ] {
+            let found = read_reports(text, &oue).unwrap_err().to_string();
+            assert!(found.contains(message), "{found}");
+        }
     }
 }

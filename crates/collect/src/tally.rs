@@ -20,8 +20,8 @@ use sottovoce::protocol::bucket;
 
 use crate::error::{Error, Result};
 use crate::files::report_reader::ReportFile;
-use crate::header::Identity;
-use crate::layout::{Layout, number, put};
+use crate::header::{Identity, hexadecimal};
+use crate::layout::{Layout, members, number, put};
 use crate::rejection::{Reason, Rejections};
 
 /// Most different reports that are kept as patterns, unless patterns are asked for.
@@ -152,7 +152,7 @@ impl Supports {
                     histogram[usize::from(*byte)] += count;
                 }
             }
-            SupportKind::Sets { .. } => crate::layout::members(report).for_each(|x| self.counts[x] += count),
+            SupportKind::Sets { .. } => members(report).for_each(|x| self.counts[x] += count),
             SupportKind::Hashes { buckets } => {
                 let (seed, z, g) = (number(&report[..8]), number(&report[8..]) as usize, *buckets);
                 for (x, support) in self.counts.iter_mut().enumerate() {
@@ -177,29 +177,18 @@ impl Supports {
         let mut counts = self.counts.clone();
         if let SupportKind::Sets { bytes } = &self.kind {
             for (at, histogram) in bytes.as_chunks::<256>().0.iter().enumerate() {
-                for (byte, count) in histogram.iter().enumerate() {
-                    let members = (0..8).filter(|bit| byte >> bit & 1 == 1).map(|bit| 8 * at + bit);
-                    members
-                        .filter(|x| *x < counts.len())
-                        .collect::<Vec<_>>()
-                        .iter()
-                        .for_each(|x| counts[*x] += count);
+                for (byte, count) in (0..=u8::MAX).zip(histogram) {
+                    // Bits beyond the last input are 0 in every report.
+                    for bit in members(&[byte]) {
+                        if let Some(support) = counts.get_mut(8 * at + bit) {
+                            *support += count;
+                        }
+                    }
                 }
             }
         }
         counts
     }
-}
-
-/// Counts reports on one thread.
-pub struct Accumulator<'p> {
-    plan: &'p Plan,
-    n: u64,
-    counts: Counts,
-    rejections: Rejections,
-    buffer: Vec<u8>,
-    /// Values of the current batch of a Parquet column that are there.
-    present: usize,
 }
 
 /// What is to be counted.
@@ -259,76 +248,151 @@ fn supported(mut supports: Supports, patterns: &Patterns) -> Supports {
     supports
 }
 
-impl Accumulator<'_> {
-    fn new(plan: &Plan) -> Accumulator<'_> {
-        Accumulator {
-            plan,
-            n: 0,
-            counts: plan.empty(),
-            rejections: Rejections::default(),
-            buffer: vec![0; plan.layout.length()],
-            present: 0,
-        }
+/// Counts reports on one thread.
+pub struct Accumulator {
+    tally: Tally,
+    buffer: Vec<u8>,
+}
+
+impl Accumulator {
+    fn new(plan: &Plan) -> Self {
+        Accumulator { tally: Tally::planned(plan.clone()), buffer: vec![0; plan.layout.length()] }
     }
 
     /// Counts a report in text.
     pub(crate) fn text(&mut self, file: usize, line: u64, text: &[u8]) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        match self.plan.layout.read_text(text, &mut buffer) {
-            Ok(()) => self.accept(&buffer),
+        match self.tally.plan.layout.read_text(text, &mut self.buffer) {
+            Ok(()) => self.tally.accept(&self.buffer),
             Err(reason) => self.reject(file, line, reason, text),
         }
-        self.buffer = buffer;
     }
 
     /// Counts a report in bytes.
     pub(crate) fn bytes(&mut self, file: usize, line: u64, bytes: &[u8]) {
-        let length = if bytes.len() == self.buffer.len() { Ok(()) } else { Err(Reason::Length) };
-        match length.and_then(|()| self.plan.layout.check(bytes)) {
-            Ok(()) => self.accept(bytes),
-            Err(reason) => self.reject(
-                file,
-                line,
-                reason,
-                crate::header::hexadecimal(&bytes[..bytes.len().min(20)]).as_bytes(),
-            ),
+        if let Err(reason) = self.tally.add_report(bytes) {
+            let start = hexadecimal(&bytes[..bytes.len().min(20)]);
+            self.reject(file, line, reason, start.as_bytes());
         }
     }
 
-    /// Counts reports that are numbers.
-    pub(crate) fn numbers(&mut self, file: usize, line: u64, values: impl Iterator<Item = i64>) {
-        let Counts::Numbers(counts) = &mut self.counts else {
+    /// Counts reports that are numbers, each with its row.
+    pub(crate) fn numbers(&mut self, file: usize, values: impl Iterator<Item = (u64, i64)>) {
+        let Tally { counts: Counts::Numbers(counts), n, rejections, .. } = &mut self.tally else {
             // The protocol's reports are no numbers.
-            let all = (line..).zip(values);
-            return all.for_each(|(line, value)| {
-                self.reject(file, line, Reason::Length, value.to_string().as_bytes())
+            return values.for_each(|(row, value)| {
+                self.reject(file, row, Reason::Length, value.to_string().as_bytes())
             });
         };
-        for (line, value) in (line..).zip(values) {
+        for (row, value) in values {
             match usize::try_from(value).ok().and_then(|y| counts.get_mut(y)) {
                 Some(count) => {
                     *count += 1;
-                    self.n += 1;
+                    *n += 1;
                 }
-                None => self.rejections.add(file, line, Reason::OutOfRange, value.to_string().as_bytes()),
+                None => rejections.add(file, row, Reason::OutOfRange, value.to_string().as_bytes()),
             }
         }
     }
 
-    /// So many values of the batch are there.
-    pub(crate) fn expect(&mut self, present: usize) {
-        self.present = present;
-    }
-
-    /// The other rows of a batch that ends with row `line` have no report.
-    pub(crate) fn missing(&mut self, file: usize, line: u64, rows: usize) {
-        for _ in self.present..rows {
-            self.reject(file, line, Reason::Empty, b"null");
-        }
-    }
-
     pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
-        self.rejections.add(file, line, reason, text);
+        self.tally.rejections.add(file, line, reason, text);
+    }
+}
+
+/// Counts the reports of many files.
+pub struct Tallier<'i> {
+    plan: &'i Plan,
+    identity: &'i Identity,
+    idle: Mutex<Vec<Accumulator>>,
+}
+
+impl Tallier<'_> {
+    /// Lets a thread count into an accumulator of its own. There are never more of them than threads.
+    pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator) -> T) -> T {
+        // Unwrap safety: nothing panics while it holds the lock.
+        let idle = self.idle.lock().unwrap().pop();
+        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan));
+        let result = count(&mut accumulator);
+        self.idle.lock().unwrap().push(accumulator);
+        result
+    }
+
+    fn add(&self, file: ReportFile, place: usize) -> Result<()> {
+        if let Some(header) = file.header() {
+            self.identity.refuse_other(file.input(), &header.fingerprint)?;
+        }
+        file.count(place, self)
+    }
+}
+
+/// How often each output was reported, or how many reports support each input.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    plan: Plan,
+    /// The number of reports that were counted.
+    pub n: u64,
+    /// The counts.
+    pub counts: Counts,
+    /// The reports that were not.
+    pub rejections: Rejections,
+    /// Whether some of the reports follow from a test seed.
+    pub insecure: bool,
+}
+
+impl Tally {
+    /// No reports of a protocol yet.
+    pub fn new(protocol: &Protocol, form: Form) -> Self {
+        let layout = Layout::of(protocol);
+        let limit = MAX_PATTERNS.min(MAX_PATTERN_BYTES / layout.length().max(1));
+        // The last step of a composition supports its own inputs, not those of the whole.
+        let form = if supports_inputs(protocol) { form } else { Form::Patterns };
+        Tally::planned(Plan { layout, inputs: protocol.inputs(), form, limit })
+    }
+
+    fn planned(plan: Plan) -> Self {
+        let counts = plan.empty();
+        Tally { plan, n: 0, counts, rejections: Rejections::default(), insecure: false }
+    }
+
+    /// Counts the reports of files, the first of which is already open.
+    ///
+    /// # Errors
+    /// A file cannot be read or is of another protocol. Then nothing is counted.
+    pub fn add(
+        &mut self,
+        files: impl Iterator<Item = Result<ReportFile>>,
+        identity: &Identity,
+    ) -> Result<()> {
+        let (plan, mut insecure) = (self.plan.clone(), false);
+        let tallier = Tallier { plan: &plan, identity, idle: Mutex::new(Vec::new()) };
+        for (place, file) in files.enumerate() {
+            let file = file?;
+            insecure |= file.header().is_some_and(|header| header.insecure_test_seed.is_some());
+            tallier.add(file, place)?;
+        }
+        // Unwrap safety: as in `with`.
+        tallier.idle.into_inner().unwrap().into_iter().for_each(|counted| self.merge(counted.tally));
+        self.insecure |= insecure;
+        Ok(())
+    }
+
+    /// Counts one report, given in bytes.
+    ///
+    /// # Errors
+    /// Why they are no report; then nothing is counted.
+    pub fn add_report(&mut self, report: &[u8]) -> Result<(), Reason> {
+        if report.len() != self.plan.layout.length() {
+            return Err(Reason::Length);
+        }
+        self.plan.layout.check(report)?;
+        self.accept(report);
+        Ok(())
+    }
+
+    fn merge(&mut self, other: Tally) {
+        self.n += other.n;
+        self.plan.merge(&mut self.counts, other.counts);
+        self.rejections.merge(other.rejections);
     }
 
     fn accept(&mut self, report: &[u8]) {
@@ -347,111 +411,6 @@ impl Accumulator<'_> {
         }
     }
 
-    fn merge(&mut self, other: Accumulator<'_>) {
-        self.n += other.n;
-        self.plan.merge(&mut self.counts, other.counts);
-        self.rejections.merge(other.rejections);
-    }
-}
-
-/// Counts the reports of many files.
-pub struct Tallier<'i> {
-    plan: &'i Plan,
-    identity: &'i Identity,
-    idle: Mutex<Vec<Accumulator<'i>>>,
-}
-
-impl<'i> Tallier<'i> {
-    /// Lets a thread count into an accumulator of its own. There are never more of them than threads.
-    pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator<'i>) -> T) -> T {
-        // Unwrap safety: nothing panics while it holds the lock.
-        let idle = self.idle.lock().unwrap().pop();
-        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan));
-        let result = count(&mut accumulator);
-        self.idle.lock().unwrap().push(accumulator);
-        result
-    }
-
-    fn add(&self, file: ReportFile, place: usize) -> Result<()> {
-        match file.header() {
-            Some(header) if header.fingerprint != self.identity.fingerprint => Err(Error::OtherProtocol {
-                file: file.input().to_string(),
-                found: header.fingerprint.chars().filter(|c| c.is_ascii_hexdigit()).take(16).collect(),
-                expected: self.identity.fingerprint[..16].to_owned(),
-            }),
-            _ => file.count(place, self),
-        }
-    }
-
-    fn finish(self) -> Accumulator<'i> {
-        let mut all = self.idle.into_inner().unwrap_or_default().into_iter();
-        let first = all.next().unwrap_or_else(|| Accumulator::new(self.plan));
-        all.fold(first, |mut first, other| {
-            first.merge(other);
-            first
-        })
-    }
-}
-
-/// How often each output was reported, or how many reports support each input.
-#[derive(Clone, Debug)]
-pub struct Tally {
-    plan: Plan,
-    /// The number of reports that were counted.
-    pub n: u64,
-    /// The counts.
-    pub counts: Counts,
-    /// The reports that were not.
-    pub rejections: Rejections,
-}
-
-impl Tally {
-    /// No reports of a protocol yet.
-    pub fn new(protocol: &Protocol, form: Form) -> Self {
-        let layout = Layout::of(protocol);
-        let limit = MAX_PATTERNS.min(MAX_PATTERN_BYTES / layout.length().max(1));
-        // The last step of a composition supports its own inputs, not those of the whole.
-        let form = if supports_inputs(protocol) { form } else { Form::Patterns };
-        let plan = Plan { layout, inputs: protocol.inputs(), form, limit };
-        let counts = plan.empty();
-        Tally { plan, n: 0, counts, rejections: Rejections::default() }
-    }
-
-    /// Counts the reports of files, the first of which is already open.
-    ///
-    /// # Errors
-    /// A file cannot be read or is of another protocol. Then nothing is counted.
-    pub fn add(
-        &mut self,
-        files: impl Iterator<Item = Result<ReportFile>>,
-        identity: &Identity,
-    ) -> Result<()> {
-        let plan = self.plan.clone();
-        let tallier = Tallier { plan: &plan, identity, idle: Mutex::new(Vec::new()) };
-        for (place, file) in files.enumerate() {
-            tallier.add(file?, place)?;
-        }
-        let total = tallier.finish();
-        self.n += total.n;
-        self.plan.merge(&mut self.counts, total.counts);
-        self.rejections.merge(total.rejections);
-        Ok(())
-    }
-
-    /// Adds a count of one output, given as the bytes of a report.
-    fn add_count(&mut self, report: &[u8], count: u64) -> Result<()> {
-        self.n = self.n.checked_add(count).ok_or(sottovoce::Error::TooManyReports)?;
-        match &mut self.counts {
-            Counts::Numbers(counts) => counts[number(report) as usize] += count,
-            Counts::Patterns(patterns) => {
-                patterns.add(report, count);
-                self.plan.settle(&mut self.counts);
-            }
-            Counts::Supports(supports) => supports.add(report, count),
-        }
-        Ok(())
-    }
-
     /// Adds what was counted before.
     ///
     /// # Errors
@@ -468,7 +427,8 @@ impl Tally {
                 reason: "a report of local hash names its function by a seed",
             };
             self.plan.layout.write(output, &mut bytes).ok_or_else(missing)?;
-            self.add_count(&bytes, *count)?;
+            self.n = self.n.checked_add(*count).ok_or(sottovoce::Error::TooManyReports)?;
+            self.count(&bytes, *count);
         }
         Ok(())
     }

@@ -35,14 +35,24 @@ impl Identified {
 
     /// The protocol that a file names, if the fingerprint in the same file is that of the protocol.
     pub(crate) fn found(input: &Input, specification: &str, fingerprint: &str) -> Result<Self> {
-        let mut written = read_protocol(specification)?;
-        if let Input::File(path) = input {
-            written.source = Source::File(path.clone());
+        // Only what the user wrote may name a file to be read.
+        if !specification.starts_with('{') {
+            return Err(CollectError::NoProtocol { file: input.to_string() }.into());
         }
+        let mut written = read_protocol(specification)?;
+        written.source = source(input);
         let found = Identified::written(&written)?;
         if found.identity.fingerprint != fingerprint {
             return Err(CollectError::WrongFingerprint { file: input.to_string() }.into());
         }
         Ok(found)
+    }
+}
+
+/// The place that a file or standard input is for messages about its text.
+pub(crate) fn source(input: &Input) -> Source {
+    match input {
+        Input::StandardInput => Source::StandardInput,
+        Input::File(path) => Source::File(path.clone()),
     }
 }

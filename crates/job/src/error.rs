@@ -249,6 +249,12 @@ impl Error {
             Error::Collection(sottovoce_collect::Error::NoColumn { column, .. }) if column == "value" => {
                 Some("name the column of the values with --column".into())
             }
+            Error::Collection(sottovoce_collect::Error::NoValueColumn { .. }) => {
+                Some("the first line must name the columns; name that of the values with --column".into())
+            }
+            Error::Collection(sottovoce_collect::Error::Duplicate {
+                how: "has the same content as", ..
+            }) => Some("if they are different collections that came out alike, say --allow-copies".into()),
             Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
                 "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
                     .into(),

@@ -6,10 +6,10 @@ use serde_json::json;
 use sottovoce_collect::files::FileFormat;
 use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::files::report_writer::ReportWriter;
-use sottovoce_collect::files::values::{Domain, Skipped, ValueReader};
+use sottovoce_collect::files::values::{Skipped, ValueReader};
 use sottovoce_collect::header::Header;
 use sottovoce_collect::randomise::{Batches, Randomiser, Randomness};
-use sottovoce_collect::{Error as CollectError, Replacement};
+use sottovoce_collect::{Domain, Error as CollectError, Replacement};
 
 use crate::collection::{Identified, Summary};
 use crate::error::Result;
@@ -104,6 +104,9 @@ impl RandomiseJob<'_> {
         }
         if self.spec.insecure_test_seed.is_some() {
             notes.push("INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values.".into());
+        }
+        if !level.is_finite() {
+            notes.push("NOT PRIVATE: this protocol has no LDP level; some reports tell their value with certainty, or rule others out.".into());
         }
         Summary { facts, notes }
     }

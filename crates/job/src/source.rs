@@ -19,6 +19,9 @@ pub const MAX_TALLIES_BYTES: u64 = 1 << 30;
 /// Most bytes of a TOML specification. People write TOML by hand, and its parser needs many times the text in memory.
 pub const MAX_TOML_BYTES: u64 = 4 << 20;
 
+/// A file of tallies.
+const TALLIES_EXAMPLE: &str = r#"{"n": 5, "counts": [{"y": 0, "count": 5}]}"#;
+
 /// Where a specification was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -113,24 +116,25 @@ pub(crate) fn locate(
 
 /// The text of a JSON file of tallies, of standard input (`-`), or that stands inline.
 pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
-    const EXAMPLE: &str = r#"{"n": 5, "counts": [{"y": 0, "count": 5}]}"#;
     let argument = argument.trim();
     if argument.is_empty() {
-        return Err(Error::Empty { source_name: Source::InlineJson, example: EXAMPLE });
+        return Err(Error::Empty { source_name: Source::InlineJson, example: TALLIES_EXAMPLE });
     }
     if argument.starts_with('{') {
         return Ok((Source::InlineJson, argument.to_owned()));
     }
-    let (source, bytes) = if argument == "-" {
-        let source = Source::StandardInput;
-        (source.clone(), bytes(&source, io::stdin().lock(), MAX_TALLIES_BYTES)?)
-    } else {
-        let path = Path::new(argument);
-        let source = Source::File(path.to_owned());
-        (source.clone(), bytes(&source, open(path, MAX_TALLIES_BYTES)?, MAX_TALLIES_BYTES)?)
-    };
-    let text = text(&source, bytes, EXAMPLE)?;
+    let source = if argument == "-" { Source::StandardInput } else { Source::File(argument.into()) };
+    let text = tallies_text(&source)?;
     Ok((source, text))
+}
+
+/// The text of a JSON file of tallies, or of standard input.
+pub(crate) fn tallies_text(source: &Source) -> Result<String> {
+    let bytes = match source {
+        Source::File(path) => bytes(source, open(path, MAX_TALLIES_BYTES)?, MAX_TALLIES_BYTES),
+        _ => bytes(source, io::stdin().lock(), MAX_TALLIES_BYTES),
+    };
+    text(source, bytes?, TALLIES_EXAMPLE)
 }
 
 /// Whether an argument is a shorthand: it starts with a kind, or looks like one and there is no such file.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use sottovoce_collect::files::inputs::{Input, inputs};
 use sottovoce_collect::files::report_reader::ReportFile;
+use sottovoce_collect::rejection::Example;
 use sottovoce_collect::tally::{Counts, MAX_PATTERNS};
 use sottovoce_collect::{Error as CollectError, Form, Replacement, Tally, write_tallies};
 
@@ -23,6 +24,8 @@ pub struct TallySpec {
     pub protocol: Option<Written<ProtocolSpec>>,
     /// The wanted form.
     pub form: Form,
+    /// Whether files may have the same content.
+    pub allow_copies: bool,
     /// The file of tallies.
     pub output: PathBuf,
 }
@@ -34,8 +37,8 @@ impl TallySpec {
     /// A file cannot be read or written, is there twice or of another protocol, or none of its reports is one.
     pub fn run(&self) -> Result<Summary> {
         let given = self.protocol.as_ref().map(Identified::written).transpose()?;
-        let inputs = inputs(&self.reports)?;
-        let mut files = inputs.iter().map(ReportFile::open).peekable();
+        let inputs = inputs(&self.reports, self.allow_copies)?;
+        let mut files = inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (given, files.peek()) {
             (Some(given), _) => given,
             (None, Some(Ok(first))) => identified(first)?,
@@ -51,17 +54,20 @@ impl TallySpec {
         let mut tally = Tally::new(&protocol.named.protocol, self.form);
         tally.add(files, &protocol.identity)?;
         if let (0, Some(example)) = (tally.n, tally.rejections.examples.first()) {
-            let example = format!(
-                "{}, line {}: `{}`: {}",
-                inputs[example.file],
-                example.line,
-                example.text,
-                example.reason.words()
-            );
+            let example = told(example, &inputs);
             return Err(CollectError::NothingCounted { rejected: tally.rejections.total(), example }.into());
         }
         write(&tally, &protocol, &self.output)?;
         Ok(summary(&tally, &protocol, &self.output, &inputs))
+    }
+
+    /// A file of reports, which must name its protocol unless the user does.
+    fn open(&self, input: &Input) -> std::result::Result<ReportFile, CollectError> {
+        let file = ReportFile::open(input)?;
+        if self.protocol.is_none() && file.header().is_none() {
+            return Err(CollectError::NoProtocol { file: input.to_string() });
+        }
+        Ok(file)
     }
 }
 
@@ -108,15 +114,21 @@ pub(crate) fn summary(
     }
     if tally.rejections.total() > 0 {
         facts.insert(2, ("rejected_by_reason", json!(tally.rejections.counts)));
-        let example = |e: &sottovoce_collect::rejection::Example| {
-            format!("{}, line {}: `{}`: {}", inputs[e.file], e.line, e.text, e.reason.words())
-        };
-        let examples: Vec<String> = tally.rejections.examples.iter().map(example).collect();
+        let examples = tally.rejections.examples.iter().map(|example| told(example, inputs));
+        let examples = examples.collect::<Vec<_>>().join("; ");
+        let colon = if examples.is_empty() { "." } else { ": " };
         notes.push(format!(
-            "{} reports were rejected and not counted: {}",
-            tally.rejections.total(),
-            examples.join("; ")
+            "{} reports were rejected and not counted{colon}{examples}",
+            tally.rejections.total()
         ));
     }
+    if tally.insecure {
+        notes.push("INSECURE: some of these reports follow from a test seed, and tell their values to anybody who knows it.".into());
+    }
     Summary { facts, notes }
+}
+
+/// A rejected report, in words.
+fn told(example: &Example, inputs: &[Input]) -> String {
+    format!("{}, line {}: `{}`: {}", inputs[example.file], example.line, example.text, example.reason.words())
 }

@@ -26,6 +26,9 @@ pub(crate) struct MergeArguments {
     /// What to keep of unary encoding, subset selection and local hash
     #[arg(long, value_enum, default_value_t)]
     form: FormArgument,
+    /// Count files of the same content too; by themselves they are refused as copies
+    #[arg(long)]
+    allow_copies: bool,
     #[command(flatten)]
     output: CollectionOutput,
 }
@@ -33,6 +36,13 @@ pub(crate) struct MergeArguments {
 pub(crate) fn run(arguments: &MergeArguments) -> Result {
     arguments.output.run(|output| {
         let protocol = arguments.protocol.as_deref().map(read_protocol).transpose()?;
-        MergeSpec { tallies: arguments.tallies.clone(), protocol, form: arguments.form.into(), output }.run()
+        let spec = MergeSpec {
+            tallies: arguments.tallies.clone(),
+            protocol,
+            form: arguments.form.into(),
+            allow_copies: arguments.allow_copies,
+            output,
+        };
+        spec.run()
     })
 }

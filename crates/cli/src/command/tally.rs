@@ -30,6 +30,9 @@ pub(crate) struct TallyArguments {
     /// What to keep of unary encoding, subset selection and local hash
     #[arg(long, value_enum, default_value_t)]
     form: FormArgument,
+    /// Count files of the same content too; by themselves they are refused as copies
+    #[arg(long)]
+    allow_copies: bool,
     #[command(flatten)]
     output: CollectionOutput,
 }
@@ -37,6 +40,13 @@ pub(crate) struct TallyArguments {
 pub(crate) fn run(arguments: &TallyArguments) -> Result {
     arguments.output.run(|output| {
         let protocol = arguments.protocol.as_deref().map(read_protocol).transpose()?;
-        TallySpec { reports: arguments.reports.clone(), protocol, form: arguments.form.into(), output }.run()
+        let spec = TallySpec {
+            reports: arguments.reports.clone(),
+            protocol,
+            form: arguments.form.into(),
+            allow_copies: arguments.allow_copies,
+            output,
+        };
+        spec.run()
     })
 }

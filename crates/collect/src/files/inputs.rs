@@ -33,8 +33,9 @@ impl std::fmt::Display for Input {
 /// name begins with a point are left out: they may be incomplete.
 ///
 /// # Errors
-/// A file does not exist, a pattern or directory has no file, or a file is named twice or is a copy of another.
-pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
+/// A file does not exist, a pattern or directory has no file, or a file is named twice or, unless copies are allowed, has the content of
+/// another.
+pub fn inputs(arguments: &[String], allow_copies: bool) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for argument in arguments {
         match argument.as_str() {
@@ -42,7 +43,10 @@ pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
             _ => inputs.extend(files(argument)?.into_iter().map(Input::File)),
         }
     }
-    refuse_duplicates(&inputs)?;
+    let files = refuse_same_files(&inputs)?;
+    if !allow_copies {
+        refuse_copies(&files)?;
+    }
     Ok(inputs)
 }
 
@@ -83,35 +87,36 @@ pub(crate) fn unreadable(input: &Input, error: io::Error) -> Error {
     Error::Unreadable { file: input.to_string(), error }
 }
 
-/// Refuses a file that is there twice: under the same or another name, by a link, or as a copy. Counting reports twice would make
-/// an estimate look surer than it is. Contents are compared only where the sizes agree.
-fn refuse_duplicates(inputs: &[Input]) -> Result<()> {
-    let mut by_size: HashMap<u64, Vec<&Input>> = HashMap::new();
-    let mut seen: HashMap<PathBuf, &Input> = HashMap::new();
-    let twice = |first: &Input, second: &Input, how| {
-        Err(Error::Duplicate { first: first.to_string(), second: second.to_string(), how })
-    };
+fn twice(first: &Input, second: &Input, how: &'static str) -> Error {
+    Error::Duplicate { first: first.to_string(), second: second.to_string(), how }
+}
+
+/// Refuses a file that is there twice, under the same or another name or by a link; gives the sizes of the others. Counting reports twice
+/// would make an estimate look surer than it is.
+fn refuse_same_files(inputs: &[Input]) -> Result<Vec<(u64, &Input)>> {
+    let (mut files, mut seen) = (Vec::new(), HashMap::new());
     for input in inputs {
-        let Input::File(path) = input else {
-            if inputs.iter().filter(|other| **other == Input::StandardInput).count() > 1 {
-                return twice(input, input, "is named twice");
-            }
-            continue;
+        let metadata = match input {
+            Input::StandardInput => None,
+            Input::File(path) => Some(fs::metadata(path).map_err(|error| unreadable(input, error))?),
         };
-        let metadata = fs::metadata(path).map_err(|error| unreadable(input, error))?;
-        if let Some(first) = seen.insert(identity(path, &metadata), input) {
-            return twice(first, input, "is the same file as");
+        if let Some(first) = seen.insert(identity(input, metadata.as_ref()), input) {
+            return Err(twice(first, input, "is the same file as"));
         }
-        if metadata.is_file() {
-            by_size.entry(metadata.len()).or_default().push(input);
-        }
+        files.extend(metadata.filter(fs::Metadata::is_file).map(|metadata| (metadata.len(), input)));
     }
-    for same_size in by_size.values().filter(|inputs| inputs.len() > 1) {
-        let mut contents = HashMap::new();
-        for input in same_size {
-            if let Some(first) = contents.insert(content(input)?, *input) {
-                return twice(first, input, "has the same content as");
-            }
+    Ok(files)
+}
+
+/// Refuses a file that is a copy of another. Contents are compared only where the sizes agree.
+fn refuse_copies(files: &[(u64, &Input)]) -> Result<()> {
+    let mut sizes: HashMap<u64, usize> = HashMap::new();
+    files.iter().for_each(|(size, _)| *sizes.entry(*size).or_default() += 1);
+    let mut contents = HashMap::new();
+    // In the order of the arguments, so that the message is always the same.
+    for (size, input) in files.iter().filter(|(size, _)| sizes[size] > 1) {
+        if let Some(first) = contents.insert((*size, content(input)?), *input) {
+            return Err(twice(first, input, "has the same content as"));
         }
     }
     Ok(())
@@ -119,14 +124,17 @@ fn refuse_duplicates(inputs: &[Input]) -> Result<()> {
 
 /// What two names of one file have in common.
 #[cfg(unix)]
-fn identity(_path: &Path, metadata: &fs::Metadata) -> PathBuf {
+fn identity(_input: &Input, metadata: Option<&fs::Metadata>) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    PathBuf::from(format!("{}:{}", metadata.dev(), metadata.ino()))
+    metadata.map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path, _metadata: &fs::Metadata) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+fn identity(input: &Input, _metadata: Option<&fs::Metadata>) -> Option<PathBuf> {
+    match input {
+        Input::StandardInput => None,
+        Input::File(path) => Some(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
+    }
 }
 
 fn content(input: &Input) -> Result<Vec<u8>> {

@@ -1,6 +1,8 @@
 //! The files of a collection: CSV, JSON Lines and Parquet, compressed or not.
 
+mod guard;
 pub mod inputs;
+mod json_value;
 pub mod parquet_column;
 pub mod report_reader;
 pub mod report_writer;

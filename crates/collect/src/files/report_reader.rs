@@ -1,17 +1,16 @@
 //! Reading files of reports, block by block and in parallel.
 
-use parquet::basic::Type;
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 
 use super::FileFormat;
 use super::inputs::Input;
-use super::parquet_column::{Batch, column, is_readable, visit};
+use super::parquet_column::{Batch, Rows, holds_reports, position, visit};
 use super::report_writer::{COLUMN, METADATA};
 use super::source::{Block, Lines, Source, damaged, open};
 use crate::error::{Error, Result};
 use crate::header::{Header, HeaderProblem};
-use crate::rejection::Reason;
+use crate::rejection::{Reason, shown};
 use crate::tally::{Accumulator, Tallier};
 
 /// Blocks that each thread gets before the next are read: enough to keep all busy, few enough to bound the memory.
@@ -27,7 +26,7 @@ pub struct ReportFile {
 enum Body {
     Csv { lines: Lines, at: usize, columns: usize },
     JsonLines { lines: Lines, first: Option<(u64, Vec<u8>)> },
-    Parquet { reader: Box<dyn FileReader>, column: usize, kind: Type },
+    Parquet { reader: Box<dyn FileReader>, column: usize },
 }
 
 impl ReportFile {
@@ -67,11 +66,10 @@ impl ReportFile {
                 }
             }),
             Body::JsonLines { lines, first } => {
-                let count =
-                    |line: u64, text: &[u8], accumulator: &mut Accumulator<'_>| match json_report(text) {
-                        Some(report) => accumulator.text(file, line, report.as_ref()),
-                        None => accumulator.reject(file, line, Reason::Line, text),
-                    };
+                let count = |line: u64, text: &[u8], accumulator: &mut Accumulator| match json_report(text) {
+                    Some(report) => accumulator.text(file, line, report.as_ref()),
+                    None => accumulator.reject(file, line, Reason::Line, text),
+                };
                 if let Some((line, text)) = first {
                     tallier.with(|accumulator| count(line, &text, accumulator));
                 }
@@ -81,8 +79,8 @@ impl ReportFile {
                     }
                 })
             }
-            Body::Parquet { reader, column, kind } => {
-                count_parquet(&*reader, column, kind, file, tallier).map_err(|error| damaged(input, &error))
+            Body::Parquet { reader, column } => {
+                count_parquet(&*reader, column, file, tallier).map_err(|error| damaged(input, &error))
             }
         }
     }
@@ -100,7 +98,7 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Option<Header>, Body)> {
     let no_column = |found: &[u8]| Error::NoColumn {
         file: input.to_string(),
         column: COLUMN.to_owned(),
-        found: crate::rejection::shown(found),
+        found: shown(found),
     };
     let (_, mut names) = lines.line(input)?.ok_or_else(|| no_column(b""))?;
     let mut found = None;
@@ -109,7 +107,11 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Option<Header>, Body)> {
         (_, names) = lines.line(input)?.ok_or_else(|| no_column(b""))?;
     }
     let columns: Vec<&[u8]> = names.split(|byte| *byte == b',').map(unquoted).collect();
-    let at = columns.iter().position(|name| *name == COLUMN.as_bytes()).ok_or_else(|| no_column(&names))?;
+    let mut named = columns.iter().enumerate().filter(|(_, name)| **name == COLUMN.as_bytes());
+    let (at, _) = named.next().ok_or_else(|| no_column(&names))?;
+    if named.next().is_some() {
+        return Err(Error::TwoColumns { file: input.to_string(), column: COLUMN.to_owned() });
+    }
     let columns = columns.len();
     Ok((found, Body::Csv { lines, at, columns }))
 }
@@ -128,12 +130,16 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>) -> Result<(Option<Header>
         Some(text) => header(input, text.as_bytes())?,
         None => None,
     };
-    let Some((column, kind)) = column(&*reader, COLUMN).filter(|(_, kind)| is_readable(*kind)) else {
-        let columns = metadata.schema_descr().columns().iter().map(|column| column.path().string());
-        let found = columns.collect::<Vec<_>>().join(", ");
-        return Err(Error::NoColumn { file: input.to_string(), column: COLUMN.to_owned(), found });
+    let columns = metadata.schema_descr().columns();
+    let (file, name) = (input.to_string(), COLUMN.to_owned());
+    let Some(column) = position(&*reader, COLUMN) else {
+        let found = columns.iter().map(|column| column.path().string()).collect::<Vec<_>>().join(", ");
+        return Err(Error::NoColumn { file, column: name, found: shown(found.as_bytes()) });
     };
-    Ok((found, Body::Parquet { reader, column, kind }))
+    if !holds_reports(&columns[column]) {
+        return Err(Error::ColumnType { file, column: name });
+    }
+    Ok((found, Body::Parquet { reader, column }))
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -167,7 +173,7 @@ fn count_lines(
     input: &Input,
     mut lines: Lines,
     tallier: &Tallier<'_>,
-    count: impl Fn(&Block, &mut Accumulator<'_>) + Sync,
+    count: impl Fn(&Block, &mut Accumulator) + Sync,
 ) -> Result<()> {
     loop {
         let wanted = BLOCKS_A_THREAD * rayon::current_num_threads();
@@ -188,45 +194,36 @@ fn count_lines(
 fn count_parquet(
     reader: &dyn FileReader,
     column: usize,
-    kind: Type,
     file: usize,
     tallier: &Tallier<'_>,
 ) -> parquet::errors::Result<()> {
-    let metadata = reader.metadata();
-    let starts = metadata.row_groups().iter().scan(0u64, |start, group| {
+    let starts = reader.metadata().row_groups().iter().scan(1u64, |start, group| {
         let first = *start;
-        *start += group.num_rows().max(0) as u64;
+        // A file may claim any number of rows.
+        *start = (*start + group.num_rows().max(0) as u64).min(1 << 62);
         Some(first)
     });
     let starts: Vec<u64> = starts.collect();
-    (0..starts.len()).into_par_iter().try_for_each(|group| {
+    starts.into_par_iter().enumerate().try_for_each(|(group, first)| {
         tallier.with(|accumulator| {
-            let mut row = starts[group] + 1;
-            visit(reader, group, column, |batch, rows| {
-                count_batch(&batch, kind, file, row, accumulator);
-                row += rows as u64;
-                accumulator.missing(file, row - 1, rows);
-            })
+            visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))
         })
     })
 }
 
-fn count_batch(batch: &Batch<'_>, kind: Type, file: usize, row: u64, accumulator: &mut Accumulator<'_>) {
-    debug_assert!(is_readable(kind));
-    accumulator.expect(match batch {
-        Batch::Int32(values) => values.len(),
-        Batch::Int64(values) => values.len(),
-        Batch::Fixed(values) => values.len(),
-        Batch::Bytes(values) => values.len(),
-    });
+fn count_batch(batch: &Batch<'_>, rows: &Rows<'_>, file: usize, accumulator: &mut Accumulator) {
+    rows.missing().for_each(|row| accumulator.reject(file, row, Reason::Empty, b"null"));
+    let present = rows.present();
     match batch {
-        Batch::Int32(values) => accumulator.numbers(file, row, values.iter().map(|value| i64::from(*value))),
-        Batch::Int64(values) => accumulator.numbers(file, row, values.iter().copied()),
+        Batch::Int32(values) => {
+            accumulator.numbers(file, present.zip(values.iter().map(|value| i64::from(*value))));
+        }
+        Batch::Int64(values) => accumulator.numbers(file, present.zip(values.iter().copied())),
         Batch::Fixed(values) => {
-            (row..).zip(*values).for_each(|(line, value)| accumulator.bytes(file, line, value.data()));
+            present.zip(*values).for_each(|(row, value)| accumulator.bytes(file, row, value.data()));
         }
         Batch::Bytes(values) => {
-            (row..).zip(*values).for_each(|(line, value)| accumulator.text(file, line, value.data()));
+            present.zip(*values).for_each(|(row, value)| accumulator.text(file, row, value.data()));
         }
     }
 }

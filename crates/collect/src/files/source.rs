@@ -8,6 +8,7 @@ use bytes::Bytes;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 
 use super::FileFormat;
+use super::guard::guarded;
 use super::inputs::{Input, unreadable};
 use crate::error::{Error, Result};
 
@@ -40,7 +41,7 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
     if let (true, Input::File(path)) = (parquet_itself, input) {
         let file = File::open(path).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
-        return parquet(input, SerializedFileReader::new(Positioned { file: Arc::new(file), length }));
+        return parquet(input, Positioned { file: Arc::new(file), length });
     }
     let plain: Box<dyn Read> = match () {
         () if gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
@@ -52,20 +53,15 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
         FileFormat::Parquet => {
             let mut bytes = Vec::new();
             plain.take(MAX_HELD).read_to_end(&mut bytes).map_err(fail)?;
-            parquet(input, SerializedFileReader::new(Bytes::from(bytes)))
+            parquet(input, Bytes::from(bytes))
         }
         format => Ok(Source::Text(format, Lines { reader: plain, rest: Vec::new(), line: 1, ended: false })),
     }
 }
 
-fn parquet<R: ChunkReader + 'static>(
-    input: &Input,
-    reader: parquet::errors::Result<SerializedFileReader<R>>,
-) -> Result<Source> {
-    match reader {
-        Ok(reader) => Ok(Source::Parquet(Box::new(reader))),
-        Err(error) => Err(damaged(input, &error)),
-    }
+fn parquet<R: ChunkReader + 'static>(input: &Input, bytes: R) -> Result<Source> {
+    let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, &error))?;
+    Ok(Source::Parquet(Box::new(reader)))
 }
 
 pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> Error {

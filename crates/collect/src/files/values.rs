@@ -1,58 +1,22 @@
 //! Reading the users' values: CSV with a header, JSON Lines or Parquet, as labels or as numbers of inputs.
 //!
 //! A value that is not one of the inputs is never sent as something else: it ends the reading with its line number, or is skipped and
-//! counted if the user wants that.
+//! counted if the user wants that. Its text goes into no message: what is misspelt is a secret all the same, and messages end up in logs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use parquet::file::reader::FileReader;
 use parquet::record::Field;
 use parquet::schema::types::Type;
-use serde::Serialize;
 
 use super::FileFormat;
+use super::guard::guarded;
 use super::inputs::Input;
+use super::json_value::json_value;
 use super::source::{Lines, Source, damaged, open};
+use crate::domain::{Domain, ValueProblem};
 use crate::error::{Error, Result};
 use crate::rejection::shown;
-
-/// The inputs of a protocol, as values may name them.
-#[derive(Clone, Debug)]
-pub struct Domain {
-    inputs: usize,
-    labels: HashMap<String, usize>,
-    /// Whether a number can only be the number of an input.
-    numbers: bool,
-}
-
-/// Why a value is none of the inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ValueProblem {
-    /// There is no value.
-    Missing,
-    /// A text that is no label.
-    UnknownLabel,
-    /// Neither a label nor a whole number of 0 or more.
-    NotWhole,
-    /// The number of an input that does not exist.
-    OutOfRange,
-    /// A row that does not fit its format.
-    Row,
-}
-
-impl ValueProblem {
-    /// The problem in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            ValueProblem::Missing => "there is no value",
-            ValueProblem::UnknownLabel => "is not one of the labels",
-            ValueProblem::NotWhole => "is not a whole number of 0 or more",
-            ValueProblem::OutOfRange => "is larger than the number of the last input",
-            ValueProblem::Row => "the row does not fit the format",
-        }
-    }
-}
 
 /// Values that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,46 +39,6 @@ impl Skipped {
             self.lines.push(line);
         }
     }
-}
-
-impl Domain {
-    /// The inputs `0..inputs`, with names if they have any.
-    pub fn new(inputs: usize, labels: Option<&[String]>) -> Self {
-        let labels = labels.unwrap_or_default();
-        // Where a label looks like a number, a number that is no label is a mistake.
-        let numbers = !labels.iter().any(|label| label.trim().parse::<f64>().is_ok());
-        let labels = labels.iter().enumerate().map(|(x, label)| (label.clone(), x)).collect();
-        Domain { inputs, labels, numbers }
-    }
-
-    /// The input that a text names.
-    ///
-    /// # Errors
-    /// Why it names none.
-    pub fn input(&self, text: &str) -> Result<usize, ValueProblem> {
-        if let Some(x) = self.labels.get(text) {
-            return Ok(*x);
-        }
-        match text.trim() {
-            "" => Err(ValueProblem::Missing),
-            number if self.numbers => match whole(number) {
-                Err(ValueProblem::NotWhole) if !self.labels.is_empty() => Err(ValueProblem::UnknownLabel),
-                Ok(x) if x >= self.inputs as u64 => Err(ValueProblem::OutOfRange),
-                other => other.map(|x| x as usize),
-            },
-            _ => Err(ValueProblem::UnknownLabel),
-        }
-    }
-}
-
-/// The whole number in a text; `3.0`, as some programs write it, is 3.
-fn whole(text: &str) -> Result<u64, ValueProblem> {
-    let (digits, zeros) = text.split_once('.').unwrap_or((text, "0"));
-    let all = |text: &str, allowed: fn(u8) -> bool| !text.is_empty() && text.bytes().all(allowed);
-    if !all(digits, |c| c.is_ascii_digit()) || !all(zeros, |c| c == b'0') {
-        return Err(ValueProblem::NotWhole);
-    }
-    digits.parse().map_err(|_| ValueProblem::OutOfRange)
 }
 
 /// What is wanted of a file of values.
@@ -143,18 +67,14 @@ struct Collector<'r, 'v> {
 impl Collector<'_, '_> {
     fn text(&mut self, line: u64, text: &[u8]) -> Result<()> {
         let value = std::str::from_utf8(text).map_err(|_| ValueProblem::Row);
-        let value = value.and_then(|text| self.reader.domain.input(text));
-        self.value(line, value, text)
+        self.value(line, value.and_then(|text| self.reader.domain.input(text)))
     }
 
-    fn value(&mut self, line: u64, value: Result<usize, ValueProblem>, text: &[u8]) -> Result<()> {
+    fn value(&mut self, line: u64, value: Result<usize, ValueProblem>) -> Result<()> {
         match value {
             Ok(x) => self.batch.push(x),
             Err(problem) if self.reader.skip => self.skipped.add(line, problem),
-            Err(problem) => {
-                let (file, value) = (self.input.to_string(), shown(text));
-                return Err(Error::Value { file, line, value, problem });
-            }
+            Err(problem) => return Err(Error::Value { file: self.input.to_string(), line, problem }),
         }
         if self.batch.len() == BATCH { self.flush() } else { Ok(()) }
     }
@@ -163,10 +83,6 @@ impl Collector<'_, '_> {
         let visited = (self.visit)(&self.batch);
         self.batch.clear();
         visited
-    }
-
-    fn no_column(&self, found: String) -> Error {
-        Error::NoColumn { file: self.input.to_string(), column: self.reader.column.to_owned(), found }
     }
 }
 
@@ -192,10 +108,14 @@ impl ValueReader<'_> {
 
 fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
     let header = lines.line(collector.input)?.map(|(_, header)| header).unwrap_or_default();
-    let names = fields(&header);
-    let at = names.iter().position(|name| name.trim_ascii() == collector.reader.column.as_bytes());
-    let at = at.ok_or_else(|| collector.no_column(shown(&header)))?;
-    if names.len() == 1 { single_column(collector, lines) } else { table(collector, lines, at, names.len()) }
+    let (names, file, column) = (fields(&header), collector.input.to_string(), collector.reader.column);
+    let mut named = names.iter().enumerate().filter(|(_, name)| name.trim_ascii() == column.as_bytes());
+    match (named.next(), named.next()) {
+        (Some(_), None) if names.len() == 1 => single_column(collector, lines),
+        (Some((at, _)), None) => table(collector, lines, at, names.len()),
+        (Some(_), Some(_)) => Err(Error::TwoColumns { file, column: column.to_owned() }),
+        (None, _) => Err(Error::NoValueColumn { file, column: column.to_owned(), columns: names.len() }),
+    }
 }
 
 /// The fields of one line of CSV.
@@ -215,15 +135,12 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
                 continue;
             }
             for line in empty.drain(..) {
-                collector.value(line, Err(ValueProblem::Missing), b"")?;
+                collector.value(line, Err(ValueProblem::Missing))?;
             }
             match text.iter().any(|byte| b"\",".contains(byte)).then(|| fields(text)).as_deref() {
                 None => collector.text(line, text)?,
                 Some([field]) => collector.text(line, field)?,
-                Some(several) => {
-                    let first = several.first().map(Vec::as_slice).unwrap_or_default();
-                    collector.value(line, Err(ValueProblem::Row), first)?;
-                }
+                Some(_) => collector.value(line, Err(ValueProblem::Row))?,
             }
         }
     }
@@ -241,7 +158,7 @@ fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: us
         if record.len() == columns {
             collector.text(line, &record[at])?;
         } else {
-            collector.value(line, Err(ValueProblem::Row), record.get(0).unwrap_or_default())?;
+            collector.value(line, Err(ValueProblem::Row))?;
         }
     }
     Ok(())
@@ -251,16 +168,9 @@ fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()>
     while let Some(block) = lines.block(collector.input)? {
         for (line, text) in block.lines().filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-            let object = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(text);
-            match object.as_ref().map(|object| object.get(collector.reader.column)) {
-                Ok(Some(serde_json::Value::String(value))) => collector.text(line, value.as_bytes())?,
-                Ok(Some(value @ serde_json::Value::Number(_))) => {
-                    collector.text(line, value.to_string().as_bytes())?;
-                }
-                Ok(None | Some(serde_json::Value::Null)) => {
-                    collector.value(line, Err(ValueProblem::Missing), text)?;
-                }
-                _ => collector.value(line, Err(ValueProblem::Row), text)?,
+            match json_value(text, collector.reader.column) {
+                Ok(value) => collector.text(line, value.as_bytes())?,
+                Err(problem) => collector.value(line, Err(problem))?,
             }
         }
     }
@@ -268,49 +178,34 @@ fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()>
 }
 
 fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader) -> Result<()> {
-    let input = collector.input;
+    let (input, column) = (collector.input, collector.reader.column);
     let schema = reader.metadata().file_metadata().schema();
-    let field = schema.get_fields().iter().find(|field| field.name() == collector.reader.column);
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
-    let field = field.ok_or_else(|| collector.no_column(shown(names.join(", ").as_bytes())))?;
-    let projection = Type::group_type_builder(schema.name()).with_fields(vec![field.clone()]).build();
-    let rows = projection.and_then(|projection| reader.get_row_iter(Some(projection)));
-    for (row, line) in rows.map_err(|error| damaged(input, &error))?.zip(1..) {
-        let row = row.map_err(|error| damaged(input, &error))?;
+    let at = names.iter().position(|name| *name == column).ok_or_else(|| Error::NoColumn {
+        file: input.to_string(),
+        column: column.to_owned(),
+        found: shown(names.join(", ").as_bytes()),
+    })?;
+    let field = schema.get_fields()[at].clone();
+    let projection = Type::group_type_builder(schema.name()).with_fields(vec![field]).build();
+    let damaged = |error| damaged(input, &error);
+    let rows = guarded(|| reader.get_row_iter(Some(projection?)));
+    let mut rows = rows.map_err(damaged)?.zip(1..);
+    while let Some((row, line)) =
+        guarded(|| rows.next().map(|(row, line)| Ok((row?, line))).transpose()).map_err(damaged)?
+    {
         match row.get_column_iter().next().map(|(_, field)| field) {
-            Some(Field::Null) | None => collector.value(line, Err(ValueProblem::Missing), b"null")?,
+            Some(Field::Null) | None => collector.value(line, Err(ValueProblem::Missing))?,
             Some(Field::Str(text)) => collector.text(line, text.as_bytes())?,
             Some(Field::Bytes(bytes)) => collector.text(line, bytes.data())?,
-            // A whole double is shown without a point, and any other is no input.
+            // A whole double in Rust's words has no point, and any other is no input.
+            Some(Field::Double(value)) => collector.text(line, value.to_string().as_bytes())?,
+            Some(Field::Float(value)) => collector.text(line, value.to_string().as_bytes())?,
+            Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {
+                collector.value(line, Err(ValueProblem::Row))?;
+            }
             Some(field) => collector.text(line, field.to_string().as_bytes())?,
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_inputs_where_no_label_is_a_number() {
-        let plain = Domain::new(3, None);
-        assert_eq!(plain.input("2"), Ok(2));
-        assert_eq!(plain.input(" 2.0 "), Ok(2));
-        assert_eq!(plain.input("3"), Err(ValueProblem::OutOfRange));
-        assert_eq!(plain.input("99999999999999999999"), Err(ValueProblem::OutOfRange));
-        for bad in ["-1", "1.5", "nan", "inf", "1e0", "red", "+1", "0x1", ".", "1."] {
-            assert_eq!(plain.input(bad), Err(ValueProblem::NotWhole), "{bad}");
-        }
-        assert_eq!(plain.input("  "), Err(ValueProblem::Missing));
-
-        let words = Domain::new(2, Some(&["no".into(), "yes".into()]));
-        assert_eq!((words.input("yes"), words.input("1")), (Ok(1), Ok(1)));
-        assert_eq!(words.input("Yes"), Err(ValueProblem::UnknownLabel));
-        assert_eq!(words.input("2"), Err(ValueProblem::OutOfRange));
-
-        let years = Domain::new(2, Some(&["1".into(), "2".into()]));
-        assert_eq!((years.input("1"), years.input("2")), (Ok(0), Ok(1)));
-        assert_eq!(years.input("0"), Err(ValueProblem::UnknownLabel));
-    }
 }

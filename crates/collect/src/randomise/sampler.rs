@@ -299,3 +299,99 @@ impl Sampler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::chance::ALL;
+    use super::*;
+
+    fn drawn(sampler: &Sampler, x: usize, length: usize, words: &[u64]) -> Vec<u8> {
+        let mut bytes = vec![0xff; length];
+        sampler.report(x, &mut Generator::replaying(words), &mut bytes);
+        bytes
+    }
+
+    /// The answer is constant between borders, so the words on both sides of each border tell it for all 2^64.
+    #[test]
+    fn each_answer_of_randomised_response_has_its_words() {
+        for (a, epsilon) in [(2, 1e-6), (3, 0.5), (4, 3.0), (5, 50.0)] {
+            let response = Response::new(a, epsilon);
+            let (truth, lie) = (u128::from(response.truth), u128::from(response.lie));
+            assert_eq!(truth + (a as u128 - 1) * lie, ALL);
+            for x in 0..a as u64 {
+                let answer = |word: u128| response.answer(x, &mut Generator::replaying(&[word as u64]));
+                assert_eq!([answer(0), answer(truth - 1)], [x; 2]);
+                for (place, other) in (0..a as u64).filter(|other| *other != x).enumerate() {
+                    let start = truth + place as u128 * lie;
+                    assert_eq!([answer(start), answer(start + lie - 1)], [other; 2], "a = {a}, x = {x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_own_bit_and_erasure_have_their_words() {
+        // The noise of BLH is one bit of one word for each input; the next word decides about the own bit.
+        let blh = Protocol::blh(5, 1.0).unwrap();
+        let (sampler, kappa) =
+            (Sampler::new(&blh), Chance::odds(1, 1, 1.0, 1).complement().numerator() as u64);
+        for (word, own) in [(0, 1), (kappa - 1, 1), (kappa, 0), (u64::MAX, 0)] {
+            assert_eq!(drawn(&sampler, 3, 1, &[!0b10101, word]), [0b10101 & !(1 << 3) | own << 3]);
+        }
+        let erasure = Sampler::new(&Protocol::erasure(5, 0.25).unwrap());
+        for (word, y) in [(0, 3), ((1 << 62) - 1, 3), (1 << 62, 5), (u64::MAX, 5)] {
+            assert_eq!(drawn(&erasure, 3, 1, &[word]), [y]);
+        }
+    }
+
+    #[test]
+    fn a_hash_draws_its_seed_before_its_answer() {
+        let Sampler::Hash(hash) = Sampler::new(&Protocol::lh(9, 4, 1.0).unwrap()) else { panic!() };
+        let truth = hash.response.as_ref().unwrap().truth;
+        for seed in 0..20 {
+            let z = bucket(seed, 7, 4) as u8;
+            let report = |word| drawn(&Sampler::Hash(hash.clone()), 7, 9, &[seed, word]);
+            assert_eq!(report(truth - 1), [&seed.to_le_bytes()[..], &[z]].concat());
+            assert_eq!(report(truth)[8], u8::from(z == 0));
+        }
+    }
+
+    /// All sequences of draws, each with a word from the middle of its words: with and without the own value every set of the others comes
+    /// equally often, and the own value is in for the right words.
+    #[test]
+    fn each_set_has_as_many_draws_as_any_other() {
+        for (a, k) in (2..=6).flat_map(|a| (1..=a).map(move |k| (a, k))) {
+            let subset = Subset::new(a, k, 1.0);
+            let inclusion = subset.inclusion.numerator();
+            let sampler = Sampler::Subset(subset);
+            for (x, (word, own)) in
+                (0..a).flat_map(|x| [(inclusion - 1, true), (inclusion, false)].map(|case| (x, case)))
+            {
+                if word >= ALL {
+                    continue;
+                }
+                let (others, wanted) = (a - 1, k - usize::from(own));
+                let draws = wanted.min(others - wanted);
+                let bounds: Vec<u128> = (others - draws..others).map(|last| last as u128 + 1).collect();
+                let mut sets: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+                for sequence in 0..bounds.iter().product() {
+                    let mut rest = sequence;
+                    let mut words = vec![word as u64];
+                    for bound in &bounds {
+                        words.push(((2 * (rest % bound) + 1) * (ALL / 2) / bound) as u64);
+                        rest /= bound;
+                    }
+                    *sets.entry(drawn(&sampler, x, 1, &words)).or_default() += 1;
+                }
+                let valid =
+                    |set: u8| set.count_ones() as usize == k && (set >> x & 1 == 1) == own && set >> a == 0;
+                assert!(sets.keys().all(|set| valid(set[0])), "a = {a}, k = {k}, x = {x}: {sets:?}");
+                let all = (0..=u8::MAX).filter(|set| usize::from(*set) >> a == 0 && valid(*set)).count();
+                assert_eq!(sets.len(), all, "a = {a}, k = {k}, x = {x}");
+                assert_eq!(sets.values().min(), sets.values().max(), "a = {a}, k = {k}, x = {x}: {sets:?}");
+            }
+        }
+    }
+}

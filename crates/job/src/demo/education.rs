@@ -29,6 +29,12 @@ pub(super) fn users() -> u64 {
     EDUCATION.iter().map(|(_, count)| count).sum()
 }
 
+/// The value of each person.
+pub(super) fn values() -> Vec<usize> {
+    let people = |(x, (_, count)): (usize, &(&str, u64))| std::iter::repeat_n(x, *count as usize);
+    EDUCATION.iter().enumerate().flat_map(people).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

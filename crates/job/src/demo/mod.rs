@@ -1,19 +1,19 @@
 //! The demo: a complete small story on embedded data.
 //!
 //! ```text
-//! counts → compare protocols → pick the best → simulate reports → estimate frequencies
+//! counts → compare protocols → pick the best → randomise → tally → estimate frequencies
 //! ```
 
 mod education;
-mod support;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use sottovoce::Protocol;
+use sottovoce::estimate::{LeftInverse, SupportRates};
+use sottovoce_collect::randomise::{Batches, Randomiser, Randomness};
+use sottovoce_collect::{Form, Tally, read_reports, write_tallies};
 
 pub use education::{EDUCATION, SOURCE};
-pub use support::Support;
 
+use crate::collection::Identified;
 use crate::error::Result;
 use crate::metrics::{MetricsReport, MetricsSpec};
 use crate::spec::{PriorSpec, ProtocolKind, ProtocolSpec};
@@ -74,32 +74,45 @@ impl DemoJob {
         let users = education::users();
         let protocols = candidates().into_iter().map(check).collect::<Result<Vec<_>>>()?;
         let comparison = protocols.iter().map(|(spec, _)| compare(spec)).collect::<Result<Vec<_>>>()?;
-        let supports: Vec<Support> = protocols.iter().filter_map(|(_, p)| Support::of(p)).collect();
-        let standard_errors: Vec<f64> =
-            supports.iter().map(|s| s.standard_error(1.0 / EDUCATION.len() as f64, users)).collect();
+        let rates = protocols.iter().filter_map(|(_, protocol)| SupportRates::of(protocol));
+        let standard_errors: Vec<f64> = rates.map(|rates| typical_error(&rates, users)).collect();
         let (best, best_by) = best(&comparison, &standard_errors);
-        let frequencies = self.simulate(&protocols[best].1, &supports[best])?;
+        let frequencies = self.collect(&protocols[best].0)?;
         let (epsilon, seed) = (EPSILON, self.seed);
         Ok(DemoReport { users, epsilon, seed, comparison, standard_errors, best, best_by, frequencies })
     }
 
-    /// Draws a report for each person and estimates the frequencies from the reports alone.
-    fn simulate(&self, protocol: &Protocol, support: &Support) -> Result<Vec<Frequency>> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut tally = vec![0; EDUCATION.len()];
-        for (x, (_, count)) in EDUCATION.iter().enumerate() {
-            for _ in 0..*count {
-                support.add(&protocol.sample(x, &mut rng)?, &mut tally);
-            }
+    /// Each person's value goes the way of a collection: a report, the tallies file of all reports, and from that alone the estimates.
+    fn collect(&self, spec: &ProtocolSpec) -> Result<Vec<Frequency>> {
+        let Identified { named, identity } = Identified::written(&spec.clone().into())?;
+        let (randomiser, seed) = (Randomiser::new(&named.protocol)?, Randomness::InsecureTestSeed(self.seed));
+        let reports = Batches::new(&randomiser, seed).reports(&education::values())?;
+        let mut tally = Tally::new(&named.protocol, Form::Automatic);
+        for report in reports.chunks_exact(randomiser.layout().length()) {
+            // Unwrap safety: what a randomiser writes is a report of its protocol.
+            tally.add_report(report).unwrap();
         }
-        let users = education::users();
-        let frequency = |(&(label, count), &supporting): (&(&'static str, u64), &u64)| {
-            let truth = count as f64 / users as f64;
-            let estimate = support.frequency(supporting, users);
-            Frequency { label, truth, estimate, standard_error: support.standard_error(estimate, users) }
-        };
-        Ok(EDUCATION.iter().zip(&tally).map(frequency).collect())
+        let mut file = Vec::new();
+        // Unwrap safety: writing to memory does not fail.
+        write_tallies(&tally, &identity, &mut file).unwrap();
+        let reports = read_reports(&String::from_utf8_lossy(&file), &named.protocol)?;
+        let linear = LeftInverse::of(&named.protocol)?.estimate(&named.protocol, &reports)?;
+        let estimates = linear.values().iter().zip(linear.standard_errors());
+        let frequency =
+            |(&(label, count), (&estimate, standard_error)): (&(&'static str, u64), (&f64, f64))| Frequency {
+                label,
+                truth: count as f64 / education::users() as f64,
+                estimate,
+                standard_error,
+            };
+        Ok(EDUCATION.iter().zip(estimates).map(frequency).collect())
     }
+}
+
+/// The standard error of the estimate of a value that one of so many values is on average.
+fn typical_error(rates: &SupportRates, users: u64) -> f64 {
+    let share = rates.rate(1.0 / EDUCATION.len() as f64);
+    (share * (1.0 - share) / users as f64).sqrt() / rates.difference
 }
 
 /// The protocols of the story.

@@ -9,8 +9,9 @@ use crate::render::document::{Document, Emphasis};
 /// The summary of a job of a collection.
 pub fn collection(report: &Summary) -> Document {
     let mut document = Document::default();
+    let width = report.facts.iter().map(|(name, _)| name.len() + 2).max().unwrap_or(0).max(16);
     for (name, value) in report.facts.iter().filter(|(_, value)| !value.is_null()) {
-        document.push(Emphasis::Faint, format!("{:<16}", name.replace('_', " ")));
+        document.push(Emphasis::Faint, format!("{:<width$}", name.replace('_', " ")));
         document.line(Emphasis::Plain, words(value));
     }
     for note in &report.notes {

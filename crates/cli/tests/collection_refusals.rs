@@ -1,0 +1,284 @@
+//! Every way in which the files of a collection can be wrong, with what becomes of it.
+
+mod desk;
+
+use std::fs;
+
+use desk::{Desk, GRR, NESTED, gzip, values};
+
+/// Values that are none of the inputs: file content, then the words of the refusal.
+const BAD_VALUES: &[(&str, &str, &str)] = &[
+    ("v.csv", "value\nred\npurple\n", "line 3: the value is not one of the labels"),
+    ("v.csv", "value\nred\nRed\n", "line 3: the value is not one of the labels"),
+    ("v.csv", "value\nred\n red\n", "line 3: the value is not one of the labels"),
+    ("v.csv", "value\nred\n\"\"\n", "line 3: there is no value"),
+    ("v.csv", "value\nred\n\nblue\n\n", "line 3: there is no value"),
+    ("v.csv", "value\nred\n  \n", "line 3: there is no value"),
+    ("v.csv", "value,id\n,7\n", "line 2: there is no value"),
+    ("v.csv", "id,value\n7,red\n8\n", "line 3: the row does not fit the format"),
+    ("v.csv", "id,value\n7,red,1\n", "line 2: the row does not fit the format"),
+    ("v.csv", "id,value\n7,\"red\n8,blue\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n3\n", "line 2: the value is larger than the number of the last input"),
+    ("v.csv", "value\n-1\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n-0\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n1.5\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\nNaN\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\ninf\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n1e0\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n0x1\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n\u{663}\n", "line 2: the value is not one of the labels"),
+    (
+        "v.csv",
+        "value\n18446744073709551616\n",
+        "line 2: the value is larger than the number of the last input",
+    ),
+    ("v.csv", "value\nred,blue\n", "line 2: the row does not fit the format"),
+    ("v.csv", "value\nred\n\u{1b}[31m\n", "line 3: the value is not one of the labels"),
+    ("v.csv", "value\nred\0\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "colour\nred\n", "its first line names 1 columns, and none of them is `value`"),
+    ("v.csv", "red\ngreen\n", "its first line names 1 columns, and none of them is `value`"),
+    ("v.csv", "value,value\nred,blue\n", "there are two columns `value`"),
+    ("v.csv", "", "its first line names 0 columns"),
+    ("v.jsonl", "{\"value\":\"red\"}\n{\"value\":\"pink\"}\n", "line 2: the value is not one of the labels"),
+    ("v.jsonl", "{\"value\":null}\n", "line 1: there is no value"),
+    ("v.jsonl", "{\"value\":\"\"}\n", "line 1: there is no value"),
+    ("v.jsonl", "{\"colour\":\"red\"}\n", "line 1: there is no value"),
+    ("v.jsonl", "{\"value\":true}\n", "line 1: the row does not fit the format"),
+    ("v.jsonl", "{\"value\":\"red\"}\n\n{\"value\":\"re\n", "line 3: the row does not fit the format"),
+    ("v.jsonl", "{\"value\":\"red\",\"value\":\"blue\"}\n", "line 1: the row does not fit the format"),
+    ("v.jsonl", "{\"value\":\"red\"} {}\n", "line 1: the row does not fit the format"),
+    ("v.jsonl", "{\"value\":1.5}\n", "line 1: the value is not one of the labels"),
+    ("v.jsonl", "{\"value\":1.00000000000000000001}\n", "line 1: the value is not one of the labels"),
+    ("v.jsonl", "{\"value\":-1}\n", "line 1: the value is not one of the labels"),
+    ("v.jsonl", "{\"value\":3}\n", "line 1: the value is larger than the number of the last input"),
+    ("v.jsonl", "{\"value\":[\"red\"]}\n", "line 1: the row does not fit the format"),
+    ("v.parquet", "PAR1 this is no parquet file", "v.parquet: is damaged"),
+];
+
+#[test]
+fn bad_values_are_refused_with_their_line_and_nothing_is_sent() {
+    for (name, text, words) in BAD_VALUES {
+        let desk = Desk::new();
+        desk.write(name, text);
+        desk.refused(
+            &["randomise", "-p", GRR, name, "-o", "reports.csv"],
+            &[&format!("error: {name}: "), words],
+        );
+    }
+    let desk = Desk::new();
+    desk.write("bytes.csv", b"value\n\xff\xfe\n");
+    desk.refused(&["randomise", "-p", GRR, "bytes.csv", "-o", "r.csv"], &["line 2", "the row does not fit"]);
+    desk.write("cut.csv.gz", &gzip(values(100_000).as_bytes())[..500]);
+    desk.refused(&["randomise", "-p", GRR, "cut.csv.gz", "-o", "r.csv"], &["cut.csv.gz: "]);
+    desk.write("v.csv", values(3));
+    desk.refused(
+        &["randomise", "-p", GRR, "none.csv", "-o", "r.csv"],
+        &["none.csv: cannot be read: No such file"],
+    );
+    desk.refused(
+        &["randomise", "-p", GRR, "v.csv", "-o", "r.txt"],
+        &["r.txt: its name ends in none of .csv"],
+    );
+    desk.refused(
+        &["randomise", "-p", "grr:a=16777216,eps=1e-6", "v.csv", "-o", "r.csv"],
+        &["cannot be sampled with 64-bit words"],
+    );
+    desk.refused(&["randomise", "-p", "grr:a=1,eps=1", "v.csv", "-o", "r.csv"], &["a = 1 inputs"]);
+    // A directory that does not exist is a failure to write, not bad input.
+    let code =
+        desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "no/r.csv"]).output().unwrap().status.code();
+    assert_eq!(code, Some(1));
+}
+
+/// A misspelt value is a secret all the same, and so is what stands beside it; messages and summaries end up in logs.
+#[test]
+fn no_message_repeats_a_value() {
+    let secret = "hepatitis-B";
+    for (name, text) in [
+        ("v.csv", format!("value\nred\n{secret}\n")),
+        ("v.csv", format!("{secret}\nred\n")),
+        ("v.csv", format!("value\nred,{secret}\n")),
+        ("v.csv", format!("name,value\n{secret},purple\n")),
+        ("v.csv", format!("name,value\n{secret},red,1\n")),
+        ("v.jsonl", format!("{{\"value\":\"{secret}\"}}\n")),
+        ("v.jsonl", format!("{{\"value\":null,\"name\":\"{secret}\"}}\n")),
+        ("v.jsonl", format!("{{\"value\":\"{secret}\n")),
+    ] {
+        for on_error in ["stop", "skip"] {
+            let desk = Desk::new();
+            desk.write(name, &text);
+            let arguments = ["randomise", "-p", GRR, name, "-o", "r.csv", "--on-error", on_error];
+            let output = desk.command(&arguments).output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            assert!(!said.is_empty() && !String::from_utf8_lossy(&said).contains(secret), "{text}");
+            let sent = fs::read_to_string(desk.path("r.csv")).unwrap_or_default();
+            assert!(!sent.contains(secret) && !sent.contains("skip"), "{sent}");
+        }
+    }
+}
+
+/// Beside labels with digits a bare number is no input: an age is not the number of its class.
+#[test]
+fn numbers_beside_labels_with_digits_are_refused() {
+    let desk = Desk::new();
+    desk.write("v.csv", "value\n18-64\n2\n");
+    desk.refused(
+        &["randomise", "-p", "grr:a=3,eps=1,labels=0-17/18-64/65+", "v.csv", "-o", "r.csv"],
+        &["line 3: the value is not one of the labels"],
+    );
+}
+
+#[test]
+fn bad_values_can_be_skipped_and_are_counted() {
+    let desk = Desk::new();
+    desk.write("v.csv", "value\nred\npurple\n\"\"\nblue\n9\n");
+    let summary = desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"]);
+    assert_eq!((&summary["reports"], &summary["skipped"]), (&2.into(), &3.into()));
+    assert_eq!(
+        summary["skipped_by_problem"],
+        serde_json::json!({"missing": 1, "unknown_label": 1, "out_of_range": 1})
+    );
+    assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
+    assert_eq!(desk.read("r.csv").lines().count(), 4);
+    let arguments = ["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"];
+    let text = String::from_utf8(desk.command(&arguments).output().unwrap().stdout).unwrap();
+    assert!(text.contains("skipped by problem  missing 1, unknown label 1, out of range 1\n"), "{text}");
+}
+
+/// Reports that are none, each in a file with two good ones: the line, and the reason under which it is counted.
+const BAD_REPORTS: &[(&str, &str, &str)] = &[
+    ("grr:a=300,eps=1", "7", "length"),
+    ("grr:a=300,eps=1", "0007", "length"),
+    ("grr:a=300,eps=1", "300", "out_of_range"),
+    ("grr:a=300,eps=1", "-01", "not_digits"),
+    ("grr:a=300,eps=1", "1.5", "not_digits"),
+    ("grr:a=300,eps=1", "00\u{663}", "length"),
+    ("grr:a=300,eps=1", "\"\"", "empty"),
+    ("grr:a=300,eps=1", "001,002", "line"),
+    ("oue:a=10,eps=1", "00", "length"),
+    ("oue:a=10,eps=1", "00FF", "not_digits"),
+    ("oue:a=10,eps=1", "00fc", "padding"),
+    ("subset:a=10,k=3,eps=1", "0100", "set_size"),
+    ("subset:a=10,k=3,eps=1", "0f00", "set_size"),
+    ("lh:a=10,g=3,eps=1", "000000000000000003", "out_of_range"),
+    ("lh:a=10,g=3,eps=1", "0000000000000003", "length"),
+    (NESTED, "0500000000000000000000", "out_of_range"),
+    (NESTED, "0000010000000000000000", "padding"),
+];
+
+#[test]
+fn bad_reports_are_rejected_with_their_reason_and_not_counted() {
+    for (protocol, bad, reason) in BAD_REPORTS {
+        let desk = Desk::new();
+        desk.write("v.csv", values(2));
+        desk.run(&["randomise", "-p", protocol, "v.csv", "-o", "r.csv"]);
+        let good = desk.read("r.csv");
+        desk.write("r.csv", format!("{good}{bad}\n"));
+        let summary = desk.run(&["tally", "r.csv", "-o", "t.json"]);
+        assert_eq!((&summary["n"], &summary["rejected"]), (&2.into(), &1.into()), "{bad}");
+        assert_eq!(summary["rejected_by_reason"], serde_json::json!({*reason: 1}), "{protocol}: {bad}");
+        assert!(summary["notes"][0].as_str().unwrap().contains("r.csv, line 5"), "{}", summary["notes"]);
+        assert_eq!(desk.json("t.json")["rejected"][reason], 1);
+        // The same in JSON Lines, where the header is one line and there is no column name.
+        if *reason != "line" && *reason != "empty" {
+            let mut lines: Vec<String> =
+                good.lines().skip(2).map(|r| format!("{{\"report\":\"{r}\"}}")).collect();
+            lines.push(format!("{{\"report\": \"{bad}\"}}"));
+            desk.write("r.jsonl", format!("{}\n{}\n", &good.lines().next().unwrap()[1..], lines.join("\n")));
+            let summary = desk.run(&["tally", "r.jsonl", "-o", "t.json"]);
+            assert_eq!(summary["rejected_by_reason"], serde_json::json!({*reason: 1}), "{protocol}: {bad}");
+        }
+    }
+}
+
+#[test]
+fn files_that_cannot_be_tallied_are_refused() {
+    let desk = Desk::new();
+    desk.write("v.csv", values(30));
+    desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv"]);
+    desk.run(&["randomise", "-p", "grr:a=3,eps=2", "v.csv", "-o", "other.csv"]);
+    desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.parquet"]);
+    let good = desk.read("r.csv");
+    let tally =
+        |files: &[&str], words: &[&str]| desk.refused(&[&["tally", "-o", "t.json"], files].concat(), words);
+    tally(&["r.csv", "other.csv"], &["other.csv: is of another protocol: its fingerprint begins with"]);
+    tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: is of another protocol"]);
+    tally(&["r.csv", "r.csv"], &["r.csv is the same file as r.csv; its reports would be counted twice"]);
+    tally(&["r.csv", "./r.csv"], &["is the same file as"]);
+    desk.write("copy.csv", &good);
+    tally(&["r.csv", "copy.csv"], &["copy.csv has the same content as r.csv"]);
+    tally(&["-", "-"], &["standard input is the same file as standard input"]);
+    tally(&["none*.csv"], &["none*.csv: there is no such file"]);
+    tally(&["none.csv"], &["none.csv: cannot be read"]);
+    desk.write("plain.csv", "report\n0\n");
+    let unnamed = "plain.csv: does not say which protocol it is of; name it with --protocol";
+    tally(&["plain.csv"], &[unnamed]);
+    tally(&["r.csv", "plain.csv"], &[unnamed]);
+    desk.write("two.csv", "report,report\n0,1\n");
+    tally(&["two.csv", "-p", GRR], &["two.csv: there are two columns `report`"]);
+    // A header may describe a protocol, not name a file that does.
+    desk.write("p.json", r#"{"kind":"grr","a":3,"epsilon":1}"#);
+    let (start, end) = (good.find("\"protocol\":").unwrap() + 11, good.find("]}}").unwrap() + 2);
+    for named in ["\"p.json\"", "7", "[]", "null"] {
+        desk.write("named.csv", format!("{}{named}{}", &good[..start], &good[end..]));
+        tally(&["named.csv"], &["named.csv: does not say which protocol it is of"]);
+    }
+    desk.write("wrong.csv", "#x\nanswer\n0\n");
+    tally(&["wrong.csv"], &["there is no column `report`; the columns are: answer"]);
+    desk.write("newer.csv", good.replace("\"version\":1", "\"version\":2"));
+    tally(&["newer.csv"], &["is in version 2 of the format of reports; this program reads version 1"]);
+    desk.write("changed.csv", good.replace("\"epsilon\":1.0", "\"epsilon\":9.0"));
+    tally(&["changed.csv"], &["the fingerprint is not that of the protocol in the same file"]);
+    desk.write("empty.csv", "");
+    tally(&["empty.csv"], &["there is no column `report`"]);
+    desk.write("all-bad.csv", format!("{}\nreport\n7\n8\n", good.lines().next().unwrap()));
+    tally(
+        &["all-bad.csv"],
+        &["none of the 2 reports is one of this protocol", "line 3: `7`: a number that is too large"],
+    );
+    let parquet = fs::read(desk.path("r.parquet")).unwrap();
+    desk.write("cut.parquet", &parquet[..parquet.len() / 2]);
+    tally(&["cut.parquet"], &["cut.parquet: is damaged"]);
+    desk.write("cut.csv.gz", &gzip(good.repeat(100).as_bytes())[..200]);
+    tally(&["cut.csv.gz"], &["cut.csv.gz"]);
+    // A plain file with its protocol named is counted.
+    desk.run(&["tally", "plain.csv", "-p", "grr:a=3,eps=1", "-o", "plain.json"]);
+    assert_eq!(desk.json("plain.json")["n"], 1);
+}
+
+/// Tallies that name their protocol.
+const NAMED: &str = r#"{"n": 1, "counts": [{"y": 0, "count": 1}], "protocol": {"kind":"grr","a":3,"epsilon":1.0},
+    "fingerprint": "2d7a77dce9dbebfd682984362d9b5b20dabf5b7ca4e2c581a01f4bee28507403"}"#;
+
+#[test]
+fn tallies_that_cannot_be_merged_are_refused() {
+    let desk = Desk::new();
+    desk.write("plain.json", r#"{"n": 3, "counts": [{"y": 0, "count": 3}]}"#);
+    desk.write("two.json", r#"{"n": 4, "counts": [{"y": 2, "count": 4}]}"#);
+    desk.write("sum.json", r#"{"n": 4, "counts": [{"y": 0, "count": 3}]}"#);
+    desk.write("text.json", "counts");
+    desk.write("supports.json", r#"{"n": 4, "supports": [2, 2]}"#);
+    let merge =
+        |files: &[&str], words: &[&str]| desk.refused(&[&["merge", "-o", "m.json"], files].concat(), words);
+    let grr = ["-p", "grr:a=3,eps=1"];
+    merge(&["plain.json"], &["plain.json: does not say which protocol it is of"]);
+    desk.write("named.json", NAMED);
+    merge(&["named.json", "plain.json"], &["plain.json: does not say which protocol it is of"]);
+    desk.write("odd.json", NAMED.replace("\"n\"", "\"rejected\": {\"ugly\": 1}, \"n\""));
+    merge(&["odd.json"], &["odd.json: not valid tallies: unknown variant `ugly`"]);
+    merge(&[&["sum.json"], &grr[..]].concat(), &["sum.json: the counts add up to 3, but n is 4"]);
+    merge(&[&["text.json"], &grr[..]].concat(), &["text.json: not valid tallies"]);
+    merge(
+        &[&["supports.json"], &grr[..]].concat(),
+        &["supports.json: supports has 2 entries but inputs has 3"],
+    );
+    merge(&["supports.json", "-p", "grr:a=2,eps=1"], &["supports.json: these tallies are supports"]);
+    merge(&["two.json", "-p", "grr:a=2,eps=1"], &["two.json: counts[0]: output 2 does not exist"]);
+    desk.run(&["merge", "plain.json", "two.json", "-p", "grr:a=3,eps=1", "-o", "m.json"]);
+    assert_eq!(
+        desk.json("m.json")["counts"],
+        serde_json::json!([{"y": 0, "count": 3}, {"y": 2, "count": 4}])
+    );
+    desk.run(&["merge", "m.json", "plain.json", "-p", "grr:a=3,eps=1", "-o", "m.json"]);
+    assert_eq!(desk.json("m.json")["n"], 10);
+}

@@ -1,0 +1,113 @@
+//! The inputs of a protocol as values name them: by label or by number.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+/// The inputs of a protocol, as values may name them.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    inputs: usize,
+    labels: HashMap<String, usize>,
+    /// Whether a number can only be the number of an input.
+    numbers: bool,
+}
+
+/// Why a value is none of the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueProblem {
+    /// There is no value.
+    Missing,
+    /// A text that is no label.
+    UnknownLabel,
+    /// Neither a label nor a whole number of 0 or more.
+    NotWhole,
+    /// The number of an input that does not exist.
+    OutOfRange,
+    /// A row that does not fit its format.
+    Row,
+}
+
+impl ValueProblem {
+    /// The problem in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            ValueProblem::Missing => "there is no value",
+            ValueProblem::UnknownLabel => "the value is not one of the labels",
+            ValueProblem::NotWhole => "the value is not a whole number of 0 or more",
+            ValueProblem::OutOfRange => "the value is larger than the number of the last input",
+            ValueProblem::Row => "the row does not fit the format",
+        }
+    }
+}
+
+impl Domain {
+    /// The inputs `0..inputs`, with names if they have any.
+    pub fn new(inputs: usize, labels: Option<&[String]>) -> Self {
+        let labels = labels.unwrap_or_default();
+        // Where a label has digits, a number that is no label is a mistake: beside `0-17` and `18-64`, 1 is an age and not the input 1.
+        let numbers = !labels.iter().any(|label| label.contains(char::is_numeric));
+        let labels = labels.iter().enumerate().map(|(x, label)| (label.clone(), x)).collect();
+        Domain { inputs, labels, numbers }
+    }
+
+    /// The input that a text names.
+    ///
+    /// # Errors
+    /// Why it names none.
+    pub fn input(&self, text: &str) -> Result<usize, ValueProblem> {
+        if let Some(x) = self.labels.get(text) {
+            return Ok(*x);
+        }
+        match text.trim() {
+            "" => Err(ValueProblem::Missing),
+            number if self.numbers => match whole(number) {
+                Err(ValueProblem::NotWhole) if !self.labels.is_empty() => Err(ValueProblem::UnknownLabel),
+                Ok(x) if x >= self.inputs as u64 => Err(ValueProblem::OutOfRange),
+                other => other.map(|x| x as usize),
+            },
+            _ => Err(ValueProblem::UnknownLabel),
+        }
+    }
+}
+
+/// The whole number in a text; `3.0`, as some programs write it, is 3.
+fn whole(text: &str) -> Result<u64, ValueProblem> {
+    let (digits, zeros) = text.split_once('.').unwrap_or((text, "0"));
+    let all = |text: &str, allowed: fn(u8) -> bool| !text.is_empty() && text.bytes().all(allowed);
+    if !all(digits, |c| c.is_ascii_digit()) || !all(zeros, |c| c == b'0') {
+        return Err(ValueProblem::NotWhole);
+    }
+    digits.parse().map_err(|_| ValueProblem::OutOfRange)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_inputs_where_no_label_is_a_number() {
+        let plain = Domain::new(3, None);
+        assert_eq!(plain.input("2"), Ok(2));
+        assert_eq!(plain.input(" 2.0 "), Ok(2));
+        assert_eq!(plain.input("3"), Err(ValueProblem::OutOfRange));
+        assert_eq!(plain.input("99999999999999999999"), Err(ValueProblem::OutOfRange));
+        for bad in ["-1", "1.5", "nan", "inf", "1e0", "red", "+1", "0x1", ".", "1."] {
+            assert_eq!(plain.input(bad), Err(ValueProblem::NotWhole), "{bad}");
+        }
+        assert_eq!(plain.input("  "), Err(ValueProblem::Missing));
+
+        let words = Domain::new(2, Some(&["no".into(), "yes".into()]));
+        assert_eq!((words.input("yes"), words.input("1")), (Ok(1), Ok(1)));
+        assert_eq!(words.input("Yes"), Err(ValueProblem::UnknownLabel));
+        assert_eq!(words.input("2"), Err(ValueProblem::OutOfRange));
+
+        let ages = Domain::new(2, Some(&["0-17".into(), "18+".into()]));
+        assert_eq!((ages.input("18+"), ages.input("1")), (Ok(1), Err(ValueProblem::UnknownLabel)));
+
+        let years = Domain::new(2, Some(&["1".into(), "2".into()]));
+        assert_eq!((years.input("1"), years.input("2")), (Ok(0), Ok(1)));
+        assert_eq!(years.input("0"), Err(ValueProblem::UnknownLabel));
+    }
+}
