@@ -22,11 +22,24 @@ pub type Lines = Vec<Vec<Piece>>;
 /// Draws a chart in so many columns; charts of rows take the height they need.
 pub fn draw(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
     let width = width.max(24);
-    if chart.has_rows() {
+    let lines = if chart.has_rows() {
         rows(chart, width, characters)
     } else {
         plane(chart, width, height.max(5), characters)
+    };
+    lines.into_iter().map(trimmed).collect()
+}
+
+/// A line without spaces at its end.
+fn trimmed(mut line: Vec<Piece>) -> Vec<Piece> {
+    while let Some((_, last)) = line.last_mut() {
+        last.truncate(last.trim_end().len());
+        if !last.is_empty() {
+            break;
+        }
+        line.pop();
     }
+    line
 }
 
 /// The colour of a series, if it has one.
@@ -115,7 +128,7 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
         lines.push(pieces);
     }
     lines.push(vec![(None, foot(columns, margin, characters))]);
-    lines.push(vec![(None, names_of(&x, columns, margin, characters))]);
+    lines.push(vec![(None, names_of(&x, columns, margin + 1, characters))]);
     let label = plain(&chart.x.label, characters);
     lines.push(vec![(None, format!("{:>1$}", label, margin + 1 + columns))]);
     lines.extend(key(chart, width, characters));
@@ -158,12 +171,13 @@ fn foot(columns: usize, margin: usize, characters: Characters) -> String {
     format!("{:margin$}{corner}{}", "", dash.repeat(columns))
 }
 
-/// The names of the ticks, each centred beneath its place.
+/// The names of the ticks, each centred beneath its place; the ruler may have several dots to a column.
 fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) -> String {
-    let mut line = vec![' '; margin + 1 + columns];
-    for tick in x.ticks(20.0) {
+    let mut line = vec![' '; margin + columns];
+    let dots = (x.place(x.high) / columns as f64).ceil().max(1.0);
+    for tick in x.ticks(10.0 * dots) {
         let name: Vec<char> = plain(&number(tick), characters).chars().collect();
-        let middle = margin + 1 + (x.place(tick) / 2.0) as usize;
+        let middle = margin + (x.place(tick) / dots) as usize;
         let start = middle.saturating_sub(name.len() / 2).min(line.len().saturating_sub(name.len()));
         if line[start.saturating_sub(1)..(start + name.len()).min(line.len())].iter().all(|c| *c == ' ') {
             line[start..start + name.len()].copy_from_slice(&name);
@@ -178,6 +192,8 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
     let mut used = 0;
     for (position, series) in chart.series.iter().enumerate() {
         let sign = match (characters, series.form) {
+            _ if chart.has_rows() && is_laid_over(series) => upright(characters),
+            (Characters::Ascii, Form::Marks) if chart.has_rows() => 'o',
             (Characters::Ascii, _) if series.reference => '.',
             (Characters::Ascii, _) => letter(position),
             (_, Form::Line) if series.reference => '┄',
@@ -213,18 +229,22 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
             continue;
         }
         let mut name = Some(name);
-        for (position, series) in chart.series.iter().enumerate() {
+        for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| !is_laid_over(s)) {
             for point in crate::rows::in_row(&series.points, row) {
+                let tone = tone(chart, position);
                 let drawn = match series.form {
-                    Form::Bars => bar(x.place(point.x) - x.place(0f64.max(x.low)), characters),
-                    _ => interval(&x, point, columns, characters),
+                    Form::Bars => vec![(tone, bar(x.place(point.x) - x.place(0f64.max(x.low)), characters))],
+                    _ => marked(chart, row, interval(&x, point, columns, characters), tone, (&x, characters)),
                 };
                 let label =
                     point.label.as_ref().map(|l| format!(" {}", plain(l, characters))).unwrap_or_default();
                 let head = format!("{:<names$} ", name.take().unwrap_or_default());
-                lines.push(vec![(None, head), (tone(chart, position), drawn), (None, label)]);
+                lines.push([vec![(None, head)], drawn, vec![(None, label)]].concat());
             }
         }
+    }
+    if chart.series.iter().any(crate::rows::is_mark) {
+        lines.push(vec![(None, names_of(&x, columns, names + 1, characters))]);
     }
     lines.push(vec![(None, format!("{:>1$}", plain(&chart.x.label, characters), names + 1 + columns))]);
     if chart.series.len() > 1 {
@@ -265,8 +285,36 @@ fn stack(
     pieces
 }
 
+/// Whether a series of a chart of rows has no line of its own: what the others are compared with.
+fn is_laid_over(series: &Series) -> bool {
+    series.form == Form::Marks && series.reference
+}
+
+/// The sign of a place that the others are compared with.
+fn upright(characters: Characters) -> char {
+    if characters == Characters::Ascii { '|' } else { '┃' }
+}
+
+/// The cells of an interval, with the places that it is compared with laid over them.
+fn marked(
+    chart: &Chart,
+    row: usize,
+    cells: Vec<char>,
+    tone: Option<usize>,
+    (x, characters): (&Ruler, Characters),
+) -> Vec<Piece> {
+    let mut cells: Vec<Piece> = cells.into_iter().map(|c| (tone, String::from(c))).collect();
+    for series in chart.series.iter().filter(|s| is_laid_over(s)) {
+        for point in crate::rows::in_row(&series.points, row).filter(|p| p.interval.is_none()) {
+            let place = (x.place(point.x.clamp(x.low, x.high)) as usize).min(cells.len() - 1);
+            cells[place] = (None, String::from(upright(characters)));
+        }
+    }
+    joined(cells.into_iter())
+}
+
 /// An interval with its mark.
-fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> String {
+fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> Vec<char> {
     let (dash, mark, left, right) =
         if characters == Characters::Ascii { ('-', 'o', '[', ']') } else { ('─', '●', '├', '┤') };
     let place = |value: f64| (x.place(value.clamp(x.low, x.high)) as usize).min(columns - 1);
@@ -276,7 +324,7 @@ fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) ->
         (cells[place(low)], cells[place(high)]) = (left, right);
     }
     cells[place(point.x)] = mark;
-    cells.into_iter().collect()
+    cells
 }
 
 /// Text for terminals that may know ASCII only.

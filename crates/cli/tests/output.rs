@@ -367,7 +367,6 @@ fn json_is_json_for_every_command() {
         &["describe", "-p", "identity:a=3", "--format", "json"],
         &["split", "-p", "identity:a=3", "--n", "5", "--format", "json"],
         &["users", "-p", "identity:a=3", "--digits", "2", "--format", "json"],
-        &["demo", "--format", "json"],
         &["compare", "-p", "grr:a=3,eps=1", "--format", "json"],
         &["schema", "protocol"],
         &["schema", "prior"],
@@ -389,16 +388,6 @@ fn every_metric_appears_once_or_once_for_each_number_of_users() {
     }
 }
 
-/// The cells of the table must not touch, whatever the numbers are.
-#[test]
-fn the_demo_compares_in_columns() {
-    let story = output(&["demo"]);
-    for protocol in ["grr", "rappor", "oue", "blh", "lh", "subset"] {
-        let row = story.lines().find(|line| line.split_whitespace().next() == Some(protocol)).unwrap();
-        assert!(row.split_whitespace().count() >= 6, "{row}");
-    }
-}
-
 #[test]
 fn every_line_of_text_fits_eighty_columns() {
     for arguments in [
@@ -408,7 +397,6 @@ fn every_line_of_text_fits_eighty_columns() {
         &["split", "-p", "grr:a=4,eps=1", "--n", "1e7", "--method", "exact"],
         &["split", "-p", "grr:a=4,eps=1", "--n", "30", "--method", "monte-carlo", "--tolerance", "0.1"],
         &["users", "-p", "grr:a=3,eps=2", "--u-distr", "0.55"],
-        &["demo"],
     ] {
         for line in output(arguments).lines() {
             assert!(line.chars().count() <= 80, "{line}");
@@ -418,12 +406,85 @@ fn every_line_of_text_fits_eighty_columns() {
 
 #[test]
 fn the_demo_tells_its_whole_story() {
-    let story = output(&["demo"]);
-    for part in ["UCI \"Adult\"", "grr", "subset", "A simulation (seed 0)", "HS-grad", "Doctorate"] {
+    let story = output(&["demo", "--no-page"]);
+    for part in [
+        "1. A question",
+        "UCI \"Adult\"",
+        "2. How much noise",
+        "rappor",
+        "So it is: subset, a = 16, k = 4, epsilon = 1.",
+        "3. What these numbers say",
+        "4. Everybody sends a report",
+        "test seed 0",
+        "5. What the collector learns",
+        "HS-grad       32.3 %",
+        "of 16 intervals hold the truth",
+        "6. What the collector does not learn",
+        "the whole truth about one person in 20",
+    ] {
         assert!(story.contains(part), "{part} is missing:\n{story}");
     }
-    assert_eq!(story, output(&["demo", "--threads", "1"]));
-    assert_ne!(story, output(&["demo", "--seed", "1"]));
+    for line in story.lines() {
+        assert!(line.chars().count() <= 80 && line.trim_end() == line, "{line}");
+    }
+    assert_eq!(story, output(&["demo", "--no-page", "--threads", "1"]));
+}
+
+#[test]
+fn the_demo_is_told_to_programs_too() {
+    let told = json(&["demo"]);
+    let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+    let expected = [
+        "source",
+        "users",
+        "seed",
+        "ladder",
+        "chosen",
+        "protocol",
+        "realised_ldp",
+        "different_reports",
+        "level",
+        "method",
+        "shares",
+        "people",
+        "guesses",
+    ];
+    assert_eq!(keys, expected);
+    assert_eq!(
+        (told["users"].as_u64(), told["shares"][8]["label"].as_str()),
+        (Some(32_561), Some("HS-grad"))
+    );
+    assert!((told["shares"][8]["truth"].as_f64().unwrap() - 10_501.0 / 32_561.0).abs() < 1e-15);
+    assert_eq!(told["ladder"][1]["protocols"][0]["protocol"]["k"], 4);
+}
+
+/// The page appears in the current directory, is replaced by the next, and nothing else ever is.
+#[test]
+fn the_demo_leaves_a_page_and_replaces_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("sottovoce-demo.html");
+    let run = |arguments: &[&str]| sottovoce(arguments).current_dir(directory.path()).output().unwrap();
+    std::fs::write(&page, "<!DOCTYPE html>\nmy own page about sottovoce").unwrap();
+    let refused = run(&["demo"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{said}");
+    assert!(
+        said.contains("no page of sottovoce") && said.contains("hint: ") && said.contains("--no-page"),
+        "{said}"
+    );
+    assert!(std::fs::read_to_string(&page).unwrap().contains("my own page"));
+    assert_eq!(run(&["demo", "--page", "."]).status.code(), Some(1));
+    assert_eq!(run(&["demo", "--page", "p.html", "--no-page"]).status.code(), Some(2));
+
+    let old = "<!DOCTYPE html>\n<html><head><meta name=\"generator\" content=\"sottovoce 0.0.9\">";
+    std::fs::write(&page, old).unwrap();
+    let told = run(&["demo"]);
+    let said = String::from_utf8(told.stderr).unwrap();
+    assert!(told.status.success() && said.starts_with("wrote: "), "{said}");
+    assert!(said.contains(page.to_str().unwrap()), "{said}");
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("<h2>6. What the collector does not learn</h2>") && !written.contains("0.0.9"));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[test]
@@ -441,25 +502,27 @@ fn files_and_standard_input_mean_the_same_as_inline() {
 fn a_file_is_written_whole_and_said_unless_quiet() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.csv");
-    let arguments = ["demo", "--format", "csv", "-o", path.to_str().unwrap()];
+    let arguments = ["describe", "-p", "grr:a=3,eps=1", "--format", "csv", "-o", path.to_str().unwrap()];
     let said = sottovoce(&arguments).output().unwrap();
     assert!(String::from_utf8(said.stderr).unwrap().starts_with("wrote: "));
     let quiet = sottovoce(&[&arguments[..], &["--quiet"]].concat()).output().unwrap();
     assert!(quiet.status.success() && quiet.stdout.is_empty() && quiet.stderr.is_empty());
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), output(&arguments[..3]));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), output(&arguments[..5]));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn standard_output_may_be_named() {
-    let plain = output(&["demo", "--format", "csv"]);
-    assert_eq!(output(&["demo", "--format", "csv", "-o", "-"]), plain);
-    assert_eq!(output(&["demo", "--format", "csv", "-o", "/dev/stdout"]), plain);
+    const DESCRIBE: [&str; 3] = ["describe", "-p", "grr:a=3,eps=1"];
+    let plain = output(&DESCRIBE);
+    assert_eq!(output(&[&DESCRIBE[..], &["-o", "-"]].concat()), plain);
+    assert_eq!(output(&[&DESCRIBE[..], &["-o", "/dev/stdout"]].concat()), plain);
 }
 
 #[test]
 fn an_output_that_cannot_be_written_is_exit_code_one() {
-    let output = sottovoce(&["demo", "-o", "/no/such/directory/file"]).output().unwrap();
+    let output =
+        sottovoce(&["describe", "-p", "grr:a=3,eps=1", "-o", "/no/such/directory/file"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("error: /no/such/directory/file: cannot"));
 }
@@ -478,7 +541,12 @@ fn bad_input_leaves_the_old_file() {
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     use std::process::{Command, Stdio};
-    for arguments in [&["demo"][..], &["completions", "bash"], &["schema", "protocol"], &["--help"]] {
+    for arguments in [
+        &["describe", "-p", "grr:a=3,eps=1"][..],
+        &["completions", "bash"],
+        &["schema", "protocol"],
+        &["--help"],
+    ] {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin!("sottovoce"))
             .args(arguments)
             .stdout(Stdio::piped())

@@ -29,6 +29,11 @@ pub(super) fn users() -> u64 {
     EDUCATION.iter().map(|(_, count)| count).sum()
 }
 
+/// The share of each level.
+pub(super) fn shares() -> Vec<f64> {
+    EDUCATION.iter().map(|(_, count)| *count as f64 / users() as f64).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
