@@ -103,7 +103,8 @@ fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height
                 }
                 Form::Line | Form::Marks if series.reference => reference(scene, x, middle, point),
                 Form::Line | Form::Marks => {
-                    interval(scene, x, middle + (mark + 0.5 - marks / 2.0) * apart, colour, point)
+                    let y = middle + (mark + 0.5 - marks / 2.0) * apart;
+                    interval(scene, x, y, colour, point, (chart.series.len() > 1).then_some(middle))
                 }
             };
             scene.add(Shape::Target { x: place.0, y: place.1, colour, told });
@@ -159,8 +160,15 @@ fn segment(
     ((start + end) / 2.0, y)
 }
 
-/// A mark with its interval.
-fn interval(scene: &mut Scene, x: &Ruler, y: f64, colour: Colour, point: &Point) -> (f64, f64) {
+/// A mark with its interval. Its value stands beside it or, where others share the row, at the end of the row, whose middle is then given.
+fn interval(
+    scene: &mut Scene,
+    x: &Ruler,
+    y: f64,
+    colour: Colour,
+    point: &Point,
+    shared: Option<f64>,
+) -> (f64, f64) {
     let place = x.place(point.x);
     if let Some((low, high)) = point.interval {
         let ends = vec![(x.place(low.max(x.low)), y), (x.place(high.min(x.high)), y)];
@@ -169,7 +177,8 @@ fn interval(scene: &mut Scene, x: &Ruler, y: f64, colour: Colour, point: &Point)
     scene.add(Shape::Disc { x: place, y, radius: 5.0, colour: Colour::Paper, ring: None });
     scene.add(Shape::Disc { x: place, y, radius: 4.0, colour, ring: None });
     if let Some(label) = &point.label {
-        let end = point.interval.map_or(place, |i| x.place(i.1.min(x.high)));
+        let beside = point.interval.map_or(place, |i| x.place(i.1.min(x.high)));
+        let (end, y) = shared.map_or((beside, y), |middle| (x.place(x.high), middle));
         scene.text((end + 8.0, y + 4.5), label, Style::new(SMALL, Colour::Ink));
     }
     (place, y)

@@ -192,7 +192,7 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
     let mut used = 0;
     for (position, series) in chart.series.iter().enumerate() {
         let sign = match (characters, series.form) {
-            _ if chart.has_rows() && is_laid_over(series) => upright(characters),
+            _ if chart.has_rows() && is_laid_over(chart, series) => sign_over(chart, position, characters),
             (Characters::Ascii, Form::Marks) if chart.has_rows() => 'o',
             (Characters::Ascii, _) if series.reference => '.',
             (Characters::Ascii, _) => letter(position),
@@ -229,7 +229,7 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
             continue;
         }
         let mut name = Some(name);
-        for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| !is_laid_over(s)) {
+        for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| !is_laid_over(chart, s)) {
             for point in crate::rows::in_row(&series.points, row) {
                 let tone = tone(chart, position);
                 let drawn = match series.form {
@@ -285,30 +285,64 @@ fn stack(
     pieces
 }
 
-/// Whether a series of a chart of rows has no line of its own: what the others are compared with.
-fn is_laid_over(series: &Series) -> bool {
-    series.form == Form::Marks && series.reference
+/// Whether a series of a chart of rows has no line of its own: what the others are compared with, and single places beside intervals.
+fn is_laid_over(chart: &Chart, series: &Series) -> bool {
+    let has_intervals = |s: &Series| s.points.iter().any(|p| p.interval.is_some());
+    let beside = chart.series.iter().any(|s| crate::rows::is_mark(s) && has_intervals(s));
+    series.form == Form::Marks && (series.reference || beside && !has_intervals(series))
 }
 
-/// The sign of a place that the others are compared with.
-fn upright(characters: Characters) -> char {
-    if characters == Characters::Ascii { '|' } else { '┃' }
+/// The sign of a series that is laid over others.
+fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
+    let series = &chart.series[position];
+    let is_range = series.points.iter().any(|p| p.interval.is_some());
+    match (characters, series.reference) {
+        (Characters::Ascii, true) => {
+            if is_range {
+                '.'
+            } else {
+                '|'
+            }
+        }
+        (Characters::Unicode, true) => {
+            if is_range {
+                '·'
+            } else {
+                '┃'
+            }
+        }
+        (Characters::Ascii, false) => letter(position),
+        (Characters::Unicode, false) => '◆',
+    }
 }
 
-/// The cells of an interval, with the places that it is compared with laid over them.
+/// The cells of an interval, with what it is compared with behind and over them.
 fn marked(
     chart: &Chart,
     row: usize,
     cells: Vec<char>,
-    tone: Option<usize>,
+    over: Option<usize>,
     (x, characters): (&Ruler, Characters),
 ) -> Vec<Piece> {
-    let mut cells: Vec<Piece> = cells.into_iter().map(|c| (tone, String::from(c))).collect();
-    for series in chart.series.iter().filter(|s| is_laid_over(s)) {
-        for point in crate::rows::in_row(&series.points, row).filter(|p| p.interval.is_none()) {
-            let place = (x.place(point.x.clamp(x.low, x.high)) as usize).min(cells.len() - 1);
-            cells[place] = (None, String::from(upright(characters)));
+    let mut cells: Vec<Piece> = cells.into_iter().map(|c| (over, String::from(c))).collect();
+    let place = |value: f64| (x.place(value.clamp(x.low, x.high)) as usize).min(cells.len() - 1);
+    let mut laid: Vec<(usize, Piece, bool)> = Vec::new();
+    for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| is_laid_over(chart, s)) {
+        let piece = (tone(chart, position), String::from(sign_over(chart, position, characters)));
+        for point in crate::rows::in_row(&series.points, row) {
+            match point.interval {
+                Some((low, high)) => {
+                    laid.extend((place(low)..=place(high)).map(|i| (i, piece.clone(), false)))
+                }
+                None => laid.push((place(point.x), piece.clone(), true)),
+            }
         }
+    }
+    // A range shows only where nothing else is.
+    for (i, piece, _) in
+        laid.into_iter().filter(|(i, _, above)| *above || cells[*i].1 == " ").collect::<Vec<_>>()
+    {
+        cells[i] = piece;
     }
     joined(cells.into_iter())
 }

@@ -20,6 +20,11 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("sweep", "compare -p grr:a=4,eps=1 oue:a=4,eps=1 --sweep epsilon=0.1..8:12", 1),
         ("posterior", "posterior -p grr:a=3,eps=1 --tallies {\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}", 1),
         ("demo", "demo", 2),
+        ("design", "design --a 3 --epsilon 1", 1),
+        ("frontier", "design --a 3 --frontier --points 3", 1),
+        ("choose", "choose --a 3 --n 20 --epsilon 2", 0),
+        ("budget", "budget -p grr:a=3,eps=0.5 -p oue:a=3,eps=1 --epsilon 2", 0),
+        ("estimate", "estimate -p grr:a=3,eps=1 --tallies {\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}", 0),
         ("metrics", "metrics -p grr:a=3,eps=1", 0),
         ("describe", "describe -p grr:a=2,eps=1,labels=<b>no/yes&no", 0),
     ]
@@ -88,6 +93,17 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
             let table = table.split("</table>").next().unwrap();
             assert!(table.contains("<th scope=\"col\">") && table.contains("<th scope=\"row\">"), "{name}");
         }
+    }
+}
+
+/// Numbers are in tables, where a reader who hears the page finds their names; preformatted text has none.
+#[test]
+fn reports_of_numbers_are_tables() {
+    for name in
+        ["split", "compare", "posterior", "demo", "design", "frontier", "choose", "budget", "estimate"]
+    {
+        let (_, page, _) = PAGES.iter().find(|page| page.0 == name).unwrap();
+        assert!(!page.contains("<pre>") && page.contains("<table class=\"cards\">"), "{name}");
     }
 }
 
