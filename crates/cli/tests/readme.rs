@@ -66,11 +66,23 @@ fn last_digit(number: &str) -> f64 {
     10f64.powi(-(number.split_once('.').map_or(0, |(_, digits)| digits.len()) as i32))
 }
 
+/// The files that a text shows: blocks whose language is followed by a name.
+fn files(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("```csv ").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// All commands run one after another in one directory, which has the files that the text shows.
 fn check(text: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, contents) in files(text) {
+        std::fs::write(directory.path().join(name), contents).unwrap();
+    }
     let examples = examples(text);
     assert!(examples.len() >= 2, "there are examples");
     for (arguments, expected) in examples {
-        let run = Command::new(env!("CARGO_BIN_EXE_sottovoce")).args(words(&arguments)).output().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sottovoce"));
+        let run = command.args(words(&arguments)).current_dir(directory.path()).output().unwrap();
         let printed = String::from_utf8(run.stdout).unwrap();
         assert_eq!(printed, expected, "`sottovoce {arguments}` prints something else");
     }

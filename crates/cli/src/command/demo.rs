@@ -9,7 +9,7 @@ use sottovoce_job::Format;
 use sottovoce_job::demo::DemoJob;
 use sottovoce_job::render::{Render, html};
 
-use crate::arguments::{ComputationArguments, OutputArguments};
+use crate::arguments::{ComputationArguments, OutputArguments, PictureArguments};
 use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 
@@ -41,6 +41,8 @@ pub(crate) struct DemoArguments {
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &DemoArguments) -> Result {
@@ -50,6 +52,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result {
     let page = arguments.page.clone().or(by_itself);
     page.as_deref().map_or(Ok(()), check_page)?;
     let report = DemoJob { seed: arguments.computation.seed }.run()?;
+    arguments.picture.write(&report.text(), arguments.output.quiet)?;
     arguments.output.write(&report.render(format))?;
     page.map_or(Ok(()), |path| write_page(&path, &html::page(&report.text()), arguments.output.quiet))
 }
