@@ -165,14 +165,28 @@ fn figures_are_written_with_their_data_and_a_page() {
         "tradeoff-worst-case-privacy",
         "distribution-utility",
         "information-split",
+        "frontier-average-privacy",
     ] {
         assert!(said.contains(name), "{said}");
         let file = |extension: &str| std::fs::read(out.join(name).with_extension(extension)).unwrap();
         assert!(file("svg").starts_with(b"<svg") && file("png").starts_with(b"\x89PNG"));
         assert!(file("csv").starts_with(b"series,varied,at,x,"));
+        // The pictures in the documents say what those of today say; their lines may differ in the last digit on another machine.
+        let shown = std::fs::read_to_string(format!("../../docs/figures/{name}.svg")).unwrap();
+        assert_eq!(
+            words(&shown),
+            words(std::str::from_utf8(&file("svg")).unwrap()),
+            "{name}: draw the figures anew"
+        );
     }
     let page = std::fs::read_to_string(out.join("index.html")).unwrap();
-    assert_eq!(page.matches("<figure>").count(), 5);
+    assert_eq!(page.matches("<figure>").count(), 6);
+}
+
+/// The words of a picture.
+fn words(svg: &str) -> Vec<&str> {
+    let texts = svg.split("<text ").skip(1).filter_map(|rest| rest.split("</text>").next());
+    texts.filter_map(|text| text.split_once('>')).map(|(_, words)| words).collect()
 }
 
 #[test]
@@ -649,4 +663,149 @@ fn accuracies_in_all_formats() {
     // 0.0976 with a standard error of 0.0008, from another seed.
     assert!((value - 0.0976).abs() < 4.5 * error.hypot(0.0008) && error <= 0.05 * value, "{value} {error}");
     assert_eq!(found, json(&[&simulated[..], &["--threads", "1"]].concat()));
+}
+
+/// Everything that a report consists of, in the four formats, at the terminal's usual width.
+const FORMATS: [&str; 4] = ["text", "json", "csv", "html"];
+
+const TALLIES: &str = r#"{"counts":[{"y":0,"count":60},{"y":1,"count":40},{"y":2,"count":9}]}"#;
+
+/// One quick and exact call of each command that has a report.
+const REPORTING: [(&str, &[&str]); 13] = [
+    ("metrics", &["metrics", "-p", "grr:a=3,eps=1", "-m", "ldp,s_wc,s_mu,f_mu,u_distr", "--n", "5"]),
+    ("split", &["split", "-p", "grr:a=3,eps=2", "--n", "6"]),
+    ("compare", &["compare", "-p", "grr:a=3,eps=2", "oue:a=3,eps=2", "-m", "s_wc,s_mu"]),
+    (
+        "sweep",
+        &[
+            "compare",
+            "-p",
+            "grr:a=3,eps=2",
+            "oue:a=3,eps=2",
+            "--sweep",
+            "epsilon=1..4:3",
+            "-m",
+            "s_mu",
+            "--sort",
+            "s_mu",
+        ],
+    ),
+    ("users", &["users", "-p", "grr:a=3,eps=2", "--digits", "1.2"]),
+    ("estimate", &["estimate", "-p", "grr:a=3,eps=1", "--tallies", TALLIES]),
+    ("accuracy", &["accuracy", "-p", "grr:a=3,eps=1", "--n", "100", "-d", "l2sq", "-e", "linear"]),
+    ("posterior", &["posterior", "-p", "grr:a=3,eps=1,labels=tea/coffee/water", "--tallies", TALLIES]),
+    ("describe", &["describe", "-p", "grr:a=3,eps=1"]),
+    ("design", &["design", "--a", "3", "--epsilon", "1"]),
+    ("frontier", &["design", "--a", "3", "--frontier", "--points", "3", "--against", "s_wc"]),
+    ("choose", &["choose", "--a", "3", "--n", "20", "--epsilon", "2", "--method", "asymptote"]),
+    ("budget", &["budget", "-p", "grr:a=3,eps=0.5", "-p", "oue:a=3,eps=1", "--epsilon", "2"]),
+];
+
+/// Numbers of programs with eight digits: what is beyond is rounding, and differs between machines.
+fn shortened(text: &str) -> String {
+    let (mut out, mut number) = (String::new(), String::new());
+    let flush = |out: &mut String, number: &mut String| {
+        let digits = number.chars().filter(char::is_ascii_digit).count();
+        match number.parse::<f64>() {
+            // Errors are rounding itself.
+            Ok(value) if digits > 10 && value.abs() < 1e-9 => out.push('~'),
+            Ok(value) if digits > 10 => *out += &format!("{value:.7e}"),
+            _ => *out += number,
+        }
+        number.clear();
+    };
+    for c in text.chars() {
+        let goes_on = c.is_ascii_digit() || (c == '.' || c == 'e' || c == '-') && !number.is_empty();
+        if goes_on {
+            number.push(c);
+        } else {
+            flush(&mut out, &mut number);
+            out.push(c);
+        }
+    }
+    flush(&mut out, &mut number);
+    out
+}
+
+/// A page without what all pages share: its body, and of its pictures only the words.
+fn shown(page: &str) -> String {
+    let body = page.split("<main>").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap();
+    let mut parts = body.split("<svg ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (picture, rest) = part.split_once("</svg>").unwrap();
+        out += &format!("<svg: {}>{rest}", words(picture).join(" | "));
+    }
+    out
+}
+
+#[test]
+fn every_report_in_every_format() {
+    for (name, arguments) in REPORTING {
+        for format in FORMATS {
+            let found = output(&[arguments, &["--format", format]].concat());
+            let found = match format {
+                "text" => found,
+                "html" => shortened(&shown(&found)),
+                _ => shortened(&found),
+            };
+            insta::assert_snapshot!(format!("every_report__{name}_{format}"), found);
+        }
+    }
+}
+
+/// In a narrow window nothing is wider than it, in a wide one nothing is lost, and a pipe gets neither colours nor more than the plain characters of charts.
+#[test]
+fn every_text_fits_its_window_and_a_pipe() {
+    for (name, arguments) in REPORTING {
+        for columns in [40, 60, 120] {
+            let text = in_columns(arguments, &columns.to_string());
+            for line in text.lines() {
+                // A word that is longer than the window stays whole.
+                let fits = line.chars().count() <= columns || line.split_whitespace().count() == 1;
+                assert!(fits, "{name} in {columns} columns: {line}");
+            }
+        }
+        let piped = output(arguments);
+        assert!(!piped.contains('\u{1b}') && !piped.contains('█') && !piped.contains('●'), "{name}");
+        let coloured =
+            sottovoce(arguments).env("CLICOLOR_FORCE", "1").env("LC_ALL", "C.UTF-8").output().unwrap();
+        assert!(String::from_utf8(coloured.stdout).unwrap().contains('\u{1b}'), "{name}");
+    }
+}
+
+/// The summaries of a collection, in every format.
+#[test]
+fn summaries_of_collections() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("values.csv"), "value\n0\n1\n1\n2\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let run = sottovoce(arguments).current_dir(directory.path()).output().unwrap();
+        assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    for format in FORMATS {
+        let steps: [(&str, &[&str]); 3] = [
+            (
+                "randomise",
+                &[
+                    "randomise",
+                    "-p",
+                    "grr:a=3,eps=1",
+                    "values.csv",
+                    "--insecure-test-seed",
+                    "1",
+                    "-o",
+                    "r.csv",
+                ],
+            ),
+            ("tally", &["tally", "r.csv", "-o", "t.json"]),
+            ("merge", &["merge", "t.json", "-o", "m.json"]),
+        ];
+        for (name, arguments) in steps {
+            let found = run(&[arguments, &["--format", format]].concat());
+            let found = if format == "html" { shown(&found) } else { found };
+            insta::assert_snapshot!(format!("every_report__{name}_{format}"), found);
+        }
+    }
 }
