@@ -242,6 +242,13 @@ fn bad_targets_are_refused() {
     refused(&users(&["--u-distr", "0"]), &["u-distr = 0 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "1.5"]), &["u-distr = 1.5 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "half"]), &["--u-distr"]);
+    refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and finite"]);
+    refused(
+        &users(&["--accuracy", "0.1", "-d", "l3"]),
+        &["unknown distance `l3`; there are l1, l2, l2sq, max"],
+    );
+    refused(&users(&["--accuracy", "0.1", "-e", "lineal"]), &["unknown estimator `lineal`"]);
+    refused(&users(&["--digits", "1", "-d", "l1"]), &["--distance", "cannot be used with"]);
     refused(&["users", "-p", "grr:a=1,eps=1", "--digits", "1"], &["a: a = 1 inputs"]);
 }
 
@@ -386,7 +393,7 @@ fn tallies_that_do_not_fit_are_refused() {
     refused(&with(&["--tolerance", "0"]), &["tolerance = 0.0 is not a positive number"]);
     refused(
         &with(&["--estimator", "lineal"]),
-        &["unknown estimator `lineal`", "norm_sub, base_cut, ml and all"],
+        &["unknown estimator `lineal`", "norm_sub, base_cut, ml, posterior_mean and all"],
     );
 }
 

@@ -255,6 +255,7 @@ fn charts_have_dots_where_there_are_colours_and_letters_elsewhere() {
 #[test]
 fn numbers_of_users_as_text() {
     insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5"]));
+    insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=1", "--accuracy", "1e-4", "-d", "l2sq"]));
     insta::assert_snapshot!(output(&["users", "-p", "grr:a=3,eps=2", "--u-distr", "0.55"]));
     insta::assert_snapshot!(output(&["users", "-p", "identity:a=3", "--decimal-digits", "2"]));
     insta::assert_snapshot!(output(&["users", "-p", "deterministic:map=0/0/1", "--u-distr", "0.9"]));

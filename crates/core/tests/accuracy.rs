@@ -148,7 +148,7 @@ proptest! {
 fn threads_do_not_matter() {
     let protocol = Protocol::oue(6, 1.0).unwrap();
     let prior = Prior::jeffreys(6).unwrap();
-    let settings = Settings { tolerance: 0.05, seed: 9 };
+    let settings = Settings { tolerance: 0.05, seed: 9, prior: None };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -182,6 +182,31 @@ fn more_users_are_more_accurate() {
     }
 }
 
+/// On average over the prior, the posterior mean has the smallest squared error; and for the truth it is Bayes' well-known
+/// `(α + s)/(α0 + n)`, whose error is `Σ_x Var(P_x) α0/(α0 + n)`.
+#[test]
+fn nothing_is_nearer_than_the_posterior_mean() {
+    let prior = Prior::dirichlet(vec![0.5, 1.0, 3.0]).unwrap();
+    let squared = |protocol: &Protocol, estimator: Estimator| {
+        let settings = Settings { tolerance: 0.04, ..Settings::default() };
+        accuracy(protocol, 60, estimator, Distance::SquaredL2, Place::Prior(&prior), &settings)
+            .unwrap()
+            .evaluation
+    };
+    let total = 4.5;
+    let variance: f64 =
+        [0.5, 1.0, 3.0].iter().map(|a| a * (total - a) / (total * total * (total + 1.0))).sum();
+    let truth = squared(&Protocol::identity(3).unwrap(), Estimator::PosteriorMean);
+    assert!((truth.value - variance * total / (total + 60.0)).abs() < 4.0 * truth.error, "{truth:?}");
+    for protocol in [Protocol::grr(3, 1.0).unwrap(), Protocol::oue(3, 1.0).unwrap()] {
+        let best = squared(&protocol, Estimator::PosteriorMean);
+        for estimator in [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood] {
+            let other = squared(&protocol, estimator);
+            assert!(best.value <= other.value + 4.0 * other.error, "{estimator:?}: {best:?} {other:?}");
+        }
+    }
+}
+
 #[test]
 fn bad_requests_are_refused() {
     let grr = Protocol::grr(3, 1.0).unwrap();
@@ -201,7 +226,7 @@ fn bad_requests_are_refused() {
     ));
     let nobody = accuracy(&grr, 0, Estimator::Linear, Distance::L1, Place::Worst, &Settings::default());
     assert_eq!(nobody.unwrap_err(), Error::NoReports);
-    let settings = Settings { tolerance: f64::NAN, seed: 0 };
+    let settings = Settings { tolerance: f64::NAN, ..Settings::default() };
     let careless = accuracy(&grr, 5, Estimator::Linear, Distance::L1, Place::Worst, &settings);
     assert!(matches!(careless, Err(Error::OutOfRange { .. })));
 }

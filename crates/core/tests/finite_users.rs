@@ -8,7 +8,7 @@ use sottovoce::information::{
     tally_information, tally_utility, users_side, users_side_of,
 };
 use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
-use sottovoce::{Prior, Protocol};
+use sottovoce::{Analysis, Metric, Prior, Protocol};
 
 /// One line of the golden file.
 struct Case {
@@ -173,6 +173,65 @@ fn information_grows_with_users_and_stays_below_the_users_own() {
             assert!(distribution.value < users.distribution.value && tally.value < users.tally().value);
             before = distribution.value;
         }
+    }
+}
+
+/// One user's tally is the value: `I(Y;T) = I(X;Y)` under the mean of the prior, and `I(Y;P) = I(X;Y) − I(X;Y|P)`.
+#[test]
+fn one_user_has_closed_formulas() {
+    let alpha = [0.3, 1.2, 2.5, 0.7];
+    let prior = Prior::dirichlet(alpha.to_vec()).unwrap();
+    let total: f64 = alpha.iter().sum();
+    for protocol in [
+        Protocol::grr(4, 1.0),
+        Protocol::oue(4, 1.0),
+        Protocol::lh(4, 3, 2.0),
+        Protocol::subset(4, 2, 0.5),
+        Protocol::erasure(4, 0.3),
+        Protocol::deterministic(vec![0, 1, 1, 2]),
+    ] {
+        let protocol = protocol.unwrap();
+        let matrix = protocol.to_matrix().unwrap();
+        let mut told = 0.0;
+        for row in matrix.rows() {
+            let mean: f64 = row.iter().zip(alpha).map(|(q, alpha)| q * alpha / total).sum();
+            told += row.iter().zip(alpha).map(|(q, alpha)| alpha / total * x_ln_ratio(*q, mean)).sum::<f64>();
+        }
+        let analysis = Analysis::new(&protocol, &prior).unwrap();
+        let number = |metric| analysis.answer(metric, None).number().unwrap().value;
+        let leakage = (1.0 - number(Metric::AveragePrivacy)) * number(Metric::UserEntropy);
+        let options = Options::default();
+        let tally = tally_information(&protocol, &prior, 1, &options).unwrap();
+        check(tally.value, told, 1e-12, protocol.kind());
+        let distribution = distribution_information(&protocol, &prior, 1, &options).unwrap();
+        check(distribution.value, told - leakage, 1e-10, protocol.kind());
+    }
+}
+
+fn x_ln_ratio(x: f64, y: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x * (x / y).ln() }
+}
+
+/// Between 300 and 5,000 users `I(Y;T)` grows by nearly the limit's share of what `H(T)` grows by: `(a + b' − 2)/(2(a − 1))` for `b'`
+/// blocks. The standard error of the share is about 0.012: five of them are allowed.
+#[test]
+fn blocks_show_in_the_tallies() {
+    let (grr, prior) = (Protocol::grr(4, 3.0).unwrap(), Prior::symmetric(4, 5.0).unwrap());
+    let rows = vec![
+        vec![0.8, 0.1, 0.0, 0.0],
+        vec![0.2, 0.9, 0.0, 0.0],
+        vec![0.0, 0.0, 0.9, 0.2],
+        vec![0.0, 0.0, 0.1, 0.8],
+    ];
+    let options = Options { tolerance: 0.05, ..Options::default() };
+    for (protocol, limit) in [(grr, 0.5), (Protocol::matrix(rows).unwrap(), 2.0 / 3.0)] {
+        let at = |n: u64| {
+            let told = tally_information(&protocol, &prior, n, &options).unwrap();
+            (told.value, users_side_of(&prior, n, &options).unwrap().tally().value)
+        };
+        let ((few, few_true), (many, many_true)) = (at(300), at(5000));
+        let share = (many - few) / (many_true - few_true);
+        assert!((share - limit).abs() < 0.06, "{} {share} {limit}", protocol.kind());
     }
 }
 

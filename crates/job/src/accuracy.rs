@@ -87,7 +87,8 @@ impl AccuracySpec {
         }
         let place = self.place(protocol.inputs())?;
         let default = Settings::default();
-        let settings = Settings { tolerance: self.tolerance.unwrap_or(default.tolerance), seed: self.seed };
+        let tolerance = self.tolerance.unwrap_or(default.tolerance);
+        let settings = Settings { tolerance, seed: self.seed, prior: Some(&subject.prior) };
         let mut entries = Vec::new();
         for &n in &self.users {
             for &distance in &distances {
@@ -128,14 +129,16 @@ fn distances(names: &[String]) -> Result<Vec<Distance>> {
     if names.iter().any(|name| name == "all") {
         return Ok(Distance::ALL.to_vec());
     }
-    let named = |name: &String| {
-        Distance::from_name(name).ok_or_else(|| Error::UnknownName {
-            what: "distance",
-            name: shown(name),
-            allowed: Distance::ALL.map(Distance::name).join(", ") + " and all",
-        })
-    };
-    names.iter().map(named).collect()
+    names.iter().map(|name| distance(name).map_err(Error::or_all)).collect()
+}
+
+/// The distance with this name.
+pub(crate) fn distance(name: &str) -> Result<Distance> {
+    Distance::from_name(name).ok_or_else(|| Error::UnknownName {
+        what: "distance",
+        name: shown(name),
+        allowed: Distance::ALL.map(Distance::name).join(", "),
+    })
 }
 
 /// A distribution, written as `0.5/0.3/0.2` or `[0.5, 0.3, 0.2]`.

@@ -280,7 +280,7 @@ impl Chooser<'_> {
         let users = UsersSpec {
             protocol: best.protocol.clone().into(),
             prior: self.spec.prior.clone(),
-            target,
+            wanted: target.into(),
             settings,
         };
         let needed = users.check().and_then(|job| job.run()).ok();

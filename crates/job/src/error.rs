@@ -208,6 +208,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// In a list of names, `all` is allowed too.
+    pub(crate) fn or_all(mut self) -> Self {
+        if let Error::UnknownName { allowed, .. } = &mut self {
+            allowed.push_str(" and all");
+        }
+        self
+    }
+
     /// Which kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         match self {

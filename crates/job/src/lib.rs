@@ -65,4 +65,4 @@ pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{Split, SplitSpec};
 pub use tally::TallySpec;
-pub use users::{Target, UsersReport, UsersSpec};
+pub use users::{ExpectedError, Target, UsersReport, UsersSpec, Wanted};

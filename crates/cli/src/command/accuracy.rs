@@ -18,7 +18,7 @@ Examples:
   sottovoce accuracy -p grr:a=3,eps=1 --n 1000,10000 --at 0.5/0.3/0.2 --distance all
       For values with these frequencies.
 
-Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, or all.
+Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, posterior_mean, or all.
 Distances: l1, l2, l2sq (squared l2), max, or all.";
 
 /// How far estimated frequencies are off on average.

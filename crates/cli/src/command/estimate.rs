@@ -2,9 +2,9 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{EstimateSpec, Result as JobResult, read_protocol};
+use sottovoce_job::{EstimateSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::OutputArguments;
+use crate::arguments::{OutputArguments, SubjectArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -18,15 +18,14 @@ Examples:
 Tallies are {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 9}]} or, where reports support values,
 {\"n\": 9, \"supports\": [5, 4, 0]}: how many reports support each value.
 
-Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, or all.";
+Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, posterior_mean, or all.";
 
 /// Frequencies from tallies, by several estimators side by side, always with intervals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EstimateArguments {
-    /// The protocol that made the reports: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
-    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
-    protocol: String,
+    #[command(flatten)]
+    subject: SubjectArguments,
     /// The tallies: a JSON file, inline JSON, or `-` for standard input
     #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
     tallies: String,
@@ -53,7 +52,8 @@ pub(crate) fn run(arguments: &EstimateArguments) -> Result {
 
 fn spec(arguments: &EstimateArguments) -> JobResult<EstimateSpec> {
     Ok(EstimateSpec {
-        protocol: read_protocol(&arguments.protocol)?,
+        protocol: read_protocol(&arguments.subject.protocol)?,
+        prior: read_prior(&arguments.subject.prior)?,
         tallies: arguments.tallies.clone(),
         estimators: arguments.estimators.clone(),
         level: arguments.level,

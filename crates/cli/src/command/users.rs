@@ -2,7 +2,9 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{Result as JobResult, Target, UsersSpec, read_prior, read_protocol};
+use sottovoce_job::{
+    ExpectedError, Result as JobResult, Target, UsersSpec, Wanted, read_prior, read_protocol,
+};
 
 use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments};
 use crate::failure::Result;
@@ -17,7 +19,10 @@ Examples:
       For one decimal digit of each frequency; by Monte Carlo, so with an interval.
 
   sottovoce users -p grr:a=4,eps=1 --u-distr 0.5 --format json
-      For half of what the true values tell about their distribution.";
+      For half of what the true values tell about their distribution.
+
+  sottovoce users -p oue:a=16,eps=1 --accuracy 0.05 --distance l1 --estimator norm_sub
+      For estimated frequencies whose errors sum to 0.05 on average over the prior.";
 
 /// How many users a wanted utility takes, and how many true values would do instead.
 #[derive(Debug, Args)]
@@ -27,6 +32,8 @@ pub(crate) struct UsersArguments {
     subject: SubjectArguments,
     #[command(flatten)]
     target: TargetArguments,
+    #[command(flatten)]
+    error: ErrorArguments,
     #[command(flatten)]
     accuracy: AccuracyArguments,
     #[command(flatten)]
@@ -48,15 +55,37 @@ struct TargetArguments {
     /// Wanted share of what the true values tell about their distribution: the metric u_distr
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     u_distr: Option<f64>,
+    /// Largest expected error of the estimated frequencies, on average over the prior
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    accuracy: Option<f64>,
 }
 
-impl TargetArguments {
-    fn target(&self) -> Target {
-        match (self.digits, self.decimal_digits, self.u_distr) {
-            (Some(digits), ..) => Target::Digits(digits),
-            (_, Some(digits), _) => Target::DecimalDigits(digits),
+/// What an error is.
+#[derive(Debug, Args)]
+struct ErrorArguments {
+    /// How errors are measured, with --accuracy: l1, l2, l2sq or max [default: l1]
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
+    distance: Option<String>,
+    /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
+    estimator: Option<String>,
+}
+
+impl UsersArguments {
+    fn wanted(&self) -> JobResult<Wanted> {
+        let TargetArguments { digits, decimal_digits, u_distr, accuracy } = self.target;
+        let utility = digits
+            .map(Target::Digits)
+            .or(decimal_digits.map(Target::DecimalDigits))
+            .or(u_distr.map(Target::DistributionUtility));
+        match utility {
+            Some(target) => Ok(target.into()),
             // The parser lets exactly one through; NaN is refused like any other bad target.
-            (.., share) => Target::DistributionUtility(share.unwrap_or(f64::NAN)),
+            None => {
+                let ErrorArguments { distance, estimator } = &self.error;
+                let most = accuracy.unwrap_or(f64::NAN);
+                ExpectedError::named(distance.as_deref(), estimator.as_deref(), most).map(Wanted::Accuracy)
+            }
         }
     }
 }
@@ -73,7 +102,7 @@ fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
     Ok(UsersSpec {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        target: arguments.target.target(),
+        wanted: arguments.wanted()?,
         settings: arguments.accuracy.settings(&arguments.computation),
     })
 }

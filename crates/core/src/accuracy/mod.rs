@@ -62,17 +62,19 @@ pub enum Place<'a> {
 }
 
 /// Settings of the simulation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
     /// Wanted standard error, relative to the accuracy.
     pub tolerance: f64,
     /// Seed of all draws.
     pub seed: u64,
+    /// What the posterior mean believes beforehand: unsaid, the prior of [`Place::Prior`], and Jeffreys' elsewhere.
+    pub prior: Option<&'a Prior>,
 }
 
-impl Default for Settings {
+impl Default for Settings<'_> {
     fn default() -> Self {
-        Settings { tolerance: 0.01, seed: 0 }
+        Settings { tolerance: 0.01, seed: 0, prior: None }
     }
 }
 
@@ -102,7 +104,7 @@ pub fn accuracy(
     estimator: Estimator,
     distance: Distance,
     place: Place<'_>,
-    settings: &Settings,
+    settings: &Settings<'_>,
 ) -> Result<Accuracy> {
     in_range("tolerance", settings.tolerance, |t| t > 0.0 && t.is_finite(), "above 0 and finite")?;
     if n == 0 {
@@ -124,7 +126,11 @@ pub fn accuracy(
     {
         return Ok(found);
     }
-    let simulation = Simulation::new(protocol, estimator, n)?;
+    let believed = match (settings.prior, place) {
+        (Some(prior), _) | (None, Place::Prior(prior)) => prior.clone(),
+        _ => Prior::jeffreys(protocol.inputs())?,
+    };
+    let simulation = Simulation::new(protocol, estimator, n, believed)?;
     match (place, p) {
         (Place::Prior(prior), _) => {
             let draw = |rng: &mut rand_chacha::ChaCha8Rng| -> Vec<f64> {
@@ -133,7 +139,7 @@ pub fn accuracy(
             mean(&simulation, distance, settings, &draw)
         }
         (_, Some(p)) => mean(&simulation, distance, settings, &|_| p.clone()),
-        (_, None) => worst(protocol, &simulation, distance, settings),
+        (_, None) => worst(protocol, estimator, &simulation, distance, settings),
     }
 }
 
@@ -160,7 +166,7 @@ fn closed_form(protocol: &Protocol, n: u64, place: Place<'_>) -> Result<Option<A
 fn mean(
     simulation: &Simulation<'_>,
     distance: Distance,
-    settings: &Settings,
+    settings: &Settings<'_>,
     truth: &(dyn Fn(&mut rand_chacha::ChaCha8Rng) -> Vec<f64> + Sync),
 ) -> Result<Accuracy> {
     let draw = |stream: u64| {
@@ -194,12 +200,14 @@ fn mean(
 /// The worst of the corners and the uniform distribution. Where all inputs are treated alike, one corner stands for all.
 fn worst(
     protocol: &Protocol,
+    estimator: Estimator,
     simulation: &Simulation<'_>,
     distance: Distance,
-    settings: &Settings,
+    settings: &Settings<'_>,
 ) -> Result<Accuracy> {
     let a = protocol.inputs();
-    let corners = if SupportRates::of(protocol).is_some() { 1 } else { a };
+    let alike = SupportRates::of(protocol).is_some() && estimator != Estimator::PosteriorMean;
+    let corners = if alike { 1 } else { a };
     if corners > MOST_CORNERS {
         let (entries, max) = (corners as u128, MOST_CORNERS as u128);
         return Err(Error::TooMuch { what: "the list of corners to try", entries, max });

@@ -1,17 +1,22 @@
 //! Collections that might have been: reports of `n` users whose values have a given distribution.
 
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use crate::error::{Error, Result};
 use crate::estimate::maximum_likelihood::maximum_likelihood;
-use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, processed};
+use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, believed, processed};
 use crate::information::monte_carlo::{binomial, multinomial};
 use crate::output::Output;
+use crate::prior::Prior;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
 
 /// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
 const GAP: f64 = 1e-3;
+
+/// Most numbers (users times inputs) of a simulated collection whose posterior is found: some seconds for chains.
+const MAX_BELIEVED: u128 = 1 << 20;
 
 /// Most numbers (users times inputs) that one simulated collection of whole reports may draw.
 const MAX_NUMBERS: u128 = 1 << 30;
@@ -37,6 +42,7 @@ pub(crate) struct Simulation<'a> {
     n: u64,
     inverse: LeftInverse,
     form: Form,
+    prior: Prior,
 }
 
 impl<'a> Simulation<'a> {
@@ -44,19 +50,29 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// The protocol is not faithful, or too large to be simulated.
-    pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64) -> Result<Self> {
+    pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64, prior: Prior) -> Result<Self> {
+        let whole = matches!(estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean);
         let form = match (protocol, estimator) {
-            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), Estimator::MaximumLikelihood)
-            | (Protocol::SubsetSelection(_), _) => Form::Users,
+            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), _) if whole => Form::Users,
+            (Protocol::SubsetSelection(_), _) => Form::Users,
             (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), _) => Form::Bits,
-            (other, _) if SupportRates::of(other).is_some() => Form::Disjoint,
+            (other, estimator)
+                if SupportRates::of(other).is_some() && estimator != Estimator::PosteriorMean =>
+            {
+                Form::Disjoint
+            }
             (other, _) if other.countable_outputs(1).is_ok_and(|b| b <= 1 << 16) => Form::Outputs,
             _ => Form::Users,
         };
-        let simulation = Simulation { protocol, estimator, n, inverse: LeftInverse::of(protocol)?, form };
+        let simulation =
+            Simulation { protocol, estimator, n, inverse: LeftInverse::of(protocol)?, form, prior };
         let (entries, max) = (u128::from(n) * protocol.inputs() as u128, MAX_NUMBERS);
         if form == Form::Users && entries > max {
             return Err(Error::TooMuch { what: "a simulated collection of whole reports", entries, max });
+        }
+        if estimator == Estimator::PosteriorMean && entries > MAX_BELIEVED {
+            let what = "a simulated collection whose posterior mean is wanted";
+            return Err(Error::TooMuch { what, entries, max: MAX_BELIEVED });
         }
         Ok(simulation)
     }
@@ -69,8 +85,14 @@ impl<'a> Simulation<'a> {
             Form::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
             Form::Users => 10.0 * n * a,
         };
-        let most_likely = self.estimator == Estimator::MaximumLikelihood && self.form != Form::Disjoint;
-        drawing + if most_likely { 20.0 * a.powi(3) + n.min(1e5) * a * a } else { 10.0 * a }
+        let estimating = match self.estimator {
+            Estimator::MaximumLikelihood if self.form != Form::Disjoint => {
+                20.0 * a.powi(3) + n.min(1e5) * a * a
+            }
+            Estimator::PosteriorMean => 1e6 * a + 1e3 * n * a,
+            _ => 10.0 * a,
+        };
+        drawing + estimating
     }
 
     /// The estimate from one collection, and whether it is known to be what it claims.
@@ -80,11 +102,17 @@ impl<'a> Simulation<'a> {
     pub(crate) fn estimate(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<(Vec<f64>, bool)> {
         let reports = self.reports(p, rng)?;
         let linear = self.inverse.estimate(self.protocol, &reports)?;
-        if self.estimator != Estimator::MaximumLikelihood {
-            return Ok((processed(self.estimator, &linear)?, true));
+        match self.estimator {
+            Estimator::MaximumLikelihood => {
+                let found = maximum_likelihood(self.protocol, &reports, linear.values(), GAP)?;
+                Ok((found.values, found.certificate.holds()))
+            }
+            Estimator::PosteriorMean => {
+                let found = believed(self.protocol, &reports, &self.prior, vec![], rng.random())?;
+                Ok((found.iter().map(|p| p.mean).collect(), true))
+            }
+            other => Ok((processed(other, &linear)?, true)),
         }
-        let found = maximum_likelihood(self.protocol, &reports, linear.values(), GAP)?;
-        Ok((found.values, found.certificate.holds()))
     }
 
     fn reports(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Reports> {

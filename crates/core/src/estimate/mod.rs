@@ -3,6 +3,7 @@
 //! ```text
 //! reports → linear votes → LinearEstimate → post-processing (clip, Norm, Norm-Mul, Norm-Sub, Base-Cut)
 //!         → likelihood   → MaximumLikelihood with a certificate
+//!                        → posterior mean under a prior
 //! ```
 //!
 //! ```
@@ -33,7 +34,9 @@ pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
 pub use supports::{Reports, SupportRates, Supports};
 
-use crate::error::{Result, in_range};
+use crate::error::{Error, Result, in_range};
+use crate::posterior::{self, Summary};
+use crate::prior::Prior;
 use crate::protocol::Protocol;
 use crate::special::normal_quantile;
 use post_processing::{base_cut, clip, clip_and_normalise, norm, norm_sub};
@@ -58,11 +61,13 @@ pub enum Estimator {
     BaseCut,
     /// The distribution that makes the reports most likely.
     MaximumLikelihood,
+    /// The mean of what is believed after the reports. On average over the prior, no estimate has a smaller squared error.
+    PosteriorMean,
 }
 
 impl Estimator {
     /// All estimators, in the order of the table.
-    pub const ALL: [Estimator; 7] = [
+    pub const ALL: [Estimator; 8] = [
         Estimator::Linear,
         Estimator::Clip,
         Estimator::Norm,
@@ -70,6 +75,7 @@ impl Estimator {
         Estimator::NormSub,
         Estimator::BaseCut,
         Estimator::MaximumLikelihood,
+        Estimator::PosteriorMean,
     ];
 
     /// The name for programs.
@@ -82,6 +88,7 @@ impl Estimator {
             Estimator::NormSub => "norm_sub",
             Estimator::BaseCut => "base_cut",
             Estimator::MaximumLikelihood => "ml",
+            Estimator::PosteriorMean => "posterior_mean",
         }
     }
 
@@ -95,6 +102,7 @@ impl Estimator {
             Estimator::NormSub => "the distribution nearest to the linear estimate",
             Estimator::BaseCut => "what is not significantly above 0 becomes 0",
             Estimator::MaximumLikelihood => "the distribution that makes the reports most likely",
+            Estimator::PosteriorMean => "the mean of what is believed after the reports",
         }
     }
 
@@ -142,6 +150,8 @@ pub enum IntervalMethod {
     /// The normal law with the information of the likelihood, around one Newton step from the estimate; moved, cut and widened
     /// likewise, and where it reaches 0 or 1 not narrower than [`IntervalMethod::Carried`].
     Information,
+    /// Quantiles of the posterior.
+    Credible,
 }
 
 impl IntervalMethod {
@@ -152,12 +162,16 @@ impl IntervalMethod {
             IntervalMethod::Normal => "normal",
             IntervalMethod::Carried => "carried",
             IntervalMethod::Information => "information",
+            IntervalMethod::Credible => "credible",
         }
     }
 
     /// How they were made, in words.
     pub fn meaning(self) -> &'static str {
         match self {
+            IntervalMethod::Credible => {
+                "the frequency is inside with this probability, given prior and reports"
+            }
             IntervalMethod::Score => "score intervals of the binomial number of reports that support a value",
             IntervalMethod::Normal => "normal approximation with the standard errors",
             IntervalMethod::Carried => {
@@ -177,7 +191,7 @@ pub struct Estimate {
     pub estimator: Estimator,
     /// The frequencies.
     pub values: Vec<f64>,
-    /// Their standard errors, where the estimator has a law that gives them.
+    /// Their standard errors, where the estimator has a law that gives them; for the posterior mean, standard deviations of the posterior.
     pub standard_errors: Option<Vec<f64>>,
     /// The intervals.
     pub intervals: Vec<Interval>,
@@ -195,6 +209,7 @@ pub struct Estimation<'a> {
     level: f64,
     tolerance: f64,
     linear: LinearEstimate,
+    prior: Prior,
 }
 
 impl<'a> Estimation<'a> {
@@ -205,7 +220,20 @@ impl<'a> Estimation<'a> {
     pub fn new(protocol: &'a Protocol, reports: Reports, level: f64) -> Result<Self> {
         in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
         let linear = LeftInverse::of(protocol)?.estimate(protocol, &reports)?;
-        Ok(Estimation { protocol, reports, level, tolerance: GAP, linear })
+        let prior = Prior::jeffreys(protocol.inputs())?;
+        Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
+    }
+
+    /// The same, with another prior than Jeffreys' for the posterior mean.
+    ///
+    /// # Errors
+    /// The prior is on another number of values.
+    pub fn with_prior(self, prior: Prior) -> Result<Self> {
+        let (prior_inputs, protocol) = (prior.inputs(), self.protocol.inputs());
+        if prior_inputs != protocol {
+            return Err(Error::PriorSize { prior: prior_inputs, protocol });
+        }
+        Ok(Estimation { prior, ..self })
     }
 
     /// The same, with another gap in nats within which the search for the maximum of the likelihood ends.
@@ -235,6 +263,7 @@ impl<'a> Estimation<'a> {
         match estimator {
             Estimator::Linear => Ok(self.unprocessed()),
             Estimator::MaximumLikelihood => self.most_likely(),
+            Estimator::PosteriorMean => self.believed(),
             _ => Ok(self.carried(estimator, processed(estimator, &self.linear)?)),
         }
     }
@@ -262,6 +291,20 @@ impl<'a> Estimation<'a> {
             interval_method: IntervalMethod::Carried,
             certificate: None,
         }
+    }
+
+    fn believed(&self) -> Result<Estimate> {
+        let tail = 0.5 * (1.0 - self.level);
+        let found = believed(self.protocol, &self.reports, &self.prior, vec![tail, 1.0 - tail], 0)?;
+        let interval = |p: &Summary| Interval { low: p.quantiles[0].1, high: p.quantiles[1].1 };
+        Ok(Estimate {
+            estimator: Estimator::PosteriorMean,
+            values: found.iter().map(|p| p.mean).collect(),
+            standard_errors: Some(found.iter().map(|p| p.sd).collect()),
+            intervals: found.iter().map(interval).collect(),
+            interval_method: IntervalMethod::Credible,
+            certificate: None,
+        })
     }
 
     fn most_likely(&self) -> Result<Estimate> {
@@ -293,13 +336,33 @@ impl<'a> Estimation<'a> {
     }
 }
 
-/// The linear estimate as an estimator other than maximum likelihood changes it.
+/// The marginals of the posterior.
+///
+/// # Errors
+/// There are only supports, or as for [`posterior::posterior`].
+pub(crate) fn believed(
+    protocol: &Protocol,
+    reports: &Reports,
+    prior: &Prior,
+    probabilities: Vec<f64>,
+    seed: u64,
+) -> Result<Vec<Summary>> {
+    let Reports::Tallies(tallies) = reports else {
+        return Err(Error::SupportsOnly { what: "the posterior" });
+    };
+    let options = posterior::Options { probabilities, draws: 0, seed, ..posterior::Options::default() };
+    Ok(posterior::posterior(protocol, prior, tallies, &options)?.p)
+}
+
+/// The linear estimate as an estimator that works on it changes it.
 ///
 /// # Errors
 /// As for [`clip_and_normalise`].
 pub(crate) fn processed(estimator: Estimator, linear: &LinearEstimate) -> Result<Vec<f64>> {
     Ok(match estimator {
-        Estimator::Linear | Estimator::MaximumLikelihood => linear.values().to_vec(),
+        Estimator::Linear | Estimator::MaximumLikelihood | Estimator::PosteriorMean => {
+            linear.values().to_vec()
+        }
         Estimator::Clip => clip(linear.values()),
         Estimator::Norm => norm(linear.values()),
         Estimator::ClipAndNormalise => clip_and_normalise(linear.values())?,

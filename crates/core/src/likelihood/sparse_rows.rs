@@ -5,6 +5,7 @@
 //! Rows that are proportional are one row; so local hash with a few inputs has few rows, however many users there are.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rand::{Rng, RngExt};
 
@@ -69,6 +70,13 @@ struct SparseRow {
     gains: Vec<f64>,
 }
 
+impl SparseRow {
+    /// Equal for rows that differ by rounding only.
+    fn digits(&self) -> Vec<u64> {
+        self.gains.iter().map(|gain| (gain * 44f64.exp2()).round() as u64).collect()
+    }
+}
+
 impl SparseRows {
     /// The likelihood of these tallies.
     ///
@@ -91,13 +99,10 @@ impl SparseRows {
                 return Err(Error::ImpossibleOutput { output: output.to_string() });
             }
             likelihood.ln_scale += *count as f64 * row.ln_scale;
-            // Equal up to rounding of the entries.
-            let digits = row.gains.iter().map(|gain| (gain * 44f64.exp2()).round() as u64).collect();
-            match known.get(&(row.members.clone(), digits)) {
-                Some(number) => likelihood.rows[*number].count += count,
-                None => {
-                    let digits = row.gains.iter().map(|gain| (gain * 44f64.exp2()).round() as u64).collect();
-                    known.insert((row.members.clone(), digits), likelihood.rows.len());
+            match known.entry((row.members.clone(), row.digits())) {
+                Entry::Occupied(same) => likelihood.rows[*same.get()].count += count,
+                Entry::Vacant(new) => {
+                    new.insert(likelihood.rows.len());
                     likelihood.push(*count, row)?;
                 }
             }

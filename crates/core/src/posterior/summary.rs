@@ -42,7 +42,11 @@ impl Default for Options<'_> {
 
 impl Options<'_> {
     /// Draws of so many values from which what is not known exactly is found: enough for three digits of a probability, if they fit into memory.
+    /// Where no quantiles are wanted, only the draws that are.
     pub(crate) fn enough_draws(&self, a: usize) -> usize {
+        if self.probabilities.is_empty() {
+            return self.draws;
+        }
         self.draws.max(4000.min(MAX_NUMBERS / a)).max(100)
     }
 

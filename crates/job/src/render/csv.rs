@@ -81,9 +81,9 @@ pub fn split(report: &Split) -> String {
 pub fn users(report: &UsersReport) -> String {
     let header = ["who", "metric", "target", "n", "low", "high", "reason", "ratio", "f_mu"].map(String::from);
     let row = |who: &str, count: &Count, ratio: String, factor: String| {
-        let metric = count.evaluations.first().map_or(report.target.metric(), |e| e.metric);
-        let target =
-            if metric == report.target.metric() { number(report.target.value()) } else { String::new() };
+        let wanted = report.wanted.quantity();
+        let metric = count.evaluations.first().map_or(wanted, |e| e.quantity);
+        let target = if metric == wanted { number(report.wanted.value()) } else { String::new() };
         let found = count.found.as_ref().ok();
         let text = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
         let reason = count.found.as_ref().err().map(ToString::to_string).unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::estimate::{Column, EstimateReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
 use crate::split::{PARTS, Side, Split};
-use crate::users::{Count, UsersReport};
+use crate::users::{Count, Evaluated, UsersReport, Wanted};
 
 /// The report of the job `metrics`.
 pub fn metrics(report: &MetricsReport) -> String {
@@ -75,12 +75,15 @@ fn side(side: &Side) -> String {
 
 /// The report of the job `users`.
 pub fn users(report: &UsersReport) -> String {
-    let (target, metric) = (report.target.value(), report.target.metric());
+    let mut target = json!({"metric": report.wanted.quantity().name(), "value": report.wanted.value()});
+    if let Wanted::Accuracy(error) = report.wanted {
+        target["estimator"] = json!(error.estimator.name());
+    }
     let ratio = report.ratio.map(|r| json!({"value": r.value, "low": r.low, "high": r.high}));
     object(&[
         ("protocol", compact(&report.protocol)),
         ("prior", compact(&report.prior)),
-        ("target", compact(&json!({"metric": metric.name(), "value": target}))),
+        ("target", compact(&target)),
         ("needed", count(&report.needed)),
         ("truth", count(&report.truth)),
         ("ratio", compact(&ratio)),
@@ -95,7 +98,8 @@ fn count(count: &Count) -> String {
         Ok(found) => json = json!({"n": found.n, "low": found.low, "high": found.high}),
         Err(obstacle) => json["reason"] = json!(obstacle.to_string()),
     }
-    json["evaluations"] = count.evaluations.iter().map(evaluation).collect();
+    let evaluated = |e: &Evaluated| answer(json!({"metric": e.quantity.name(), "n": e.users}), &e.answer);
+    json["evaluations"] = count.evaluations.iter().map(evaluated).collect();
     compact(&json)
 }
 

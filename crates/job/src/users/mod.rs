@@ -2,13 +2,19 @@
 //!
 //! The smallest `n` whose `U^digit` (or `U^distr`) reaches the target is found by a search on [`Analysis`]. The truth is asked the same:
 //! how many true values tell as much about `P`. The quotient of the two numbers is what a report is worth at this `n`, and tends to the
-//! effective participation `F_μ`.
+//! effective participation `F_μ`. Instead of a utility, an [`ExpectedError`] of the estimated frequencies can be wanted.
 
+mod expected_error;
 mod search;
 
+pub use expected_error::ExpectedError;
 pub use search::{Found, MOST_USERS, Obstacle};
 
-use sottovoce::metric::{Answer, Settings, Value, Watcher};
+use std::ops::ControlFlow;
+
+use sottovoce::accuracy::{self, Distance};
+use sottovoce::information::Progress;
+use sottovoce::metric::{Answer, Settings, Step, Value, Watcher};
 use sottovoce::{Analysis, Metric, Protocol};
 
 use crate::error::{Error, Result};
@@ -16,12 +22,53 @@ use crate::metrics::MetricEvaluation;
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
+use expected_error::ErrorCurve;
 use search::{Search, smallest};
 
 /// When the asymptote asks for so many times the most users, they are not enough.
 const BEYOND_DOUBT: f64 = 10.0;
 
 /// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// So much utility.
+    Utility(Target),
+    /// So small an error.
+    Accuracy(ExpectedError),
+}
+
+impl From<Target> for Wanted {
+    fn from(target: Target) -> Self {
+        Wanted::Utility(target)
+    }
+}
+
+impl Wanted {
+    /// What is to reach the wanted value.
+    pub fn quantity(self) -> Quantity {
+        match self {
+            Wanted::Utility(target) => Quantity::Metric(target.metric()),
+            Wanted::Accuracy(error) => Quantity::Error(error.distance),
+        }
+    }
+
+    /// The wanted value.
+    pub fn value(self) -> f64 {
+        match self {
+            Wanted::Utility(target) => target.value(),
+            Wanted::Accuracy(error) => error.most,
+        }
+    }
+
+    fn check(self) -> Result<()> {
+        match self {
+            Wanted::Utility(target) => target.check(),
+            Wanted::Accuracy(error) => error.check(),
+        }
+    }
+}
+
+/// A utility to reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// So many digits of each frequency, in base e: `U^digit`.
@@ -71,7 +118,7 @@ pub struct UsersSpec {
     /// The prior.
     pub prior: Written<PriorSpec>,
     /// What is wanted.
-    pub target: Target,
+    pub wanted: Wanted,
     /// Tolerance, method and seed.
     pub settings: Settings,
 }
@@ -80,7 +127,7 @@ pub struct UsersSpec {
 #[derive(Clone, Debug)]
 pub struct UsersJob {
     subject: Subject,
-    target: Target,
+    wanted: Wanted,
 }
 
 /// How many users are needed.
@@ -91,10 +138,10 @@ pub struct UsersReport {
     /// The prior.
     pub prior: PriorSpec,
     /// What is wanted.
-    pub target: Target,
+    pub wanted: Wanted,
     /// The number of users who report through the protocol.
     pub needed: Count,
-    /// The number of true values that tell as much about `P`.
+    /// The number of true values that tell as much about `P`, or are as accurate.
     pub truth: Count,
     /// The second number over the first, if there are both.
     pub ratio: Option<Ratio>,
@@ -108,7 +155,51 @@ pub struct Count {
     /// The number.
     pub found: Result<Found, Obstacle>,
     /// The metric at this number and, where the method is exact, at one user fewer.
-    pub evaluations: Vec<MetricEvaluation>,
+    pub evaluations: Vec<Evaluated>,
+}
+
+/// What a number of users is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A metric.
+    Metric(Metric),
+    /// The expected error of the estimated frequencies.
+    Error(Distance),
+}
+
+impl Quantity {
+    /// The name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Metric(metric) => metric.name(),
+            Quantity::Error(Distance::L1) => "accuracy_l1",
+            Quantity::Error(Distance::L2) => "accuracy_l2",
+            Quantity::Error(Distance::SquaredL2) => "accuracy_l2sq",
+            Quantity::Error(Distance::Max) => "accuracy_max",
+        }
+    }
+
+    /// The name for people.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Quantity::Metric(metric) => metric.symbol(),
+            Quantity::Error(Distance::L1) => "E l1",
+            Quantity::Error(Distance::L2) => "E l2",
+            Quantity::Error(Distance::SquaredL2) => "E l2²",
+            Quantity::Error(Distance::Max) => "E max",
+        }
+    }
+}
+
+/// A quantity at a number of users.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluated {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// The number of users.
+    pub users: u64,
+    /// The value, or why there is none.
+    pub answer: Answer,
 }
 
 /// A quotient of two numbers of users.
@@ -140,8 +231,8 @@ impl UsersSpec {
     /// The protocol, the prior, the target or a setting is out of range.
     pub fn check(&self) -> Result<UsersJob> {
         let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
-        self.target.check()?;
-        Ok(UsersJob { subject, target: self.target })
+        self.wanted.check()?;
+        Ok(UsersJob { subject, wanted: self.wanted })
     }
 }
 
@@ -164,26 +255,62 @@ impl UsersJob {
 
     fn count(&self, watcher: Option<Watcher<'_>>) -> Result<UsersReport> {
         let identity = Protocol::identity(self.subject.protocol.protocol.inputs())?;
-        let (reports, truth) = (self.subject.analysis(watcher), self.subject.analysis_of(&identity, watcher));
-        let participation = evaluation(&reports, Metric::EffectiveParticipation, None);
-        let needed = self.needed(&reports);
-        let factor = number(&participation.answer).unwrap_or(0.5);
-        let truth = self.as_good(&reports, &truth, &needed, factor);
+        let reports = self.subject.analysis(watcher);
+        let participation = reports.answer(Metric::EffectiveParticipation, None);
+        let (needed, truth) = match self.wanted {
+            Wanted::Utility(target) => {
+                let truth = self.subject.analysis_of(&identity, watcher);
+                let search = UtilitySearch { subject: &self.subject, target };
+                let needed = search.needed(&reports);
+                let factor = number(&participation).unwrap_or(0.5);
+                let truth = search.as_good(&reports, &truth, &needed, factor);
+                (needed, truth)
+            }
+            Wanted::Accuracy(error) => {
+                let count =
+                    |protocol: &Protocol| error.count(&self.error_curve(protocol, &|| stopped(watcher)));
+                (count(&self.subject.protocol.protocol), count(&identity))
+            }
+        };
         let ratio = match (&truth.found, &needed.found) {
             (Ok(truth), Ok(needed)) => Some(Ratio::new(*truth, *needed)),
             _ => None,
         };
+        let metric = Metric::EffectiveParticipation;
         Ok(UsersReport {
             protocol: self.subject.protocol.spec.clone(),
             prior: self.subject.prior_spec.clone(),
-            target: self.target,
+            wanted: self.wanted,
             needed,
             truth,
             ratio,
-            participation,
+            participation: MetricEvaluation { metric, users: None, answer: participation },
         })
     }
 
+    fn error_curve<'a>(&'a self, protocol: &'a Protocol, stopped: &'a dyn Fn() -> bool) -> ErrorCurve<'a> {
+        let default = accuracy::Settings::default();
+        let Settings { tolerance, seed, .. } = self.subject.settings;
+        let tolerance = tolerance.unwrap_or(default.tolerance);
+        let settings = accuracy::Settings { tolerance, seed, prior: Some(&self.subject.prior) };
+        ErrorCurve { protocol, prior: &self.subject.prior, settings, stopped }
+    }
+}
+
+/// Whether the watcher wants an end. It hears of the metric that the errors belong to most.
+fn stopped(watcher: Option<Watcher<'_>>) -> bool {
+    let progress = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: 0.0 };
+    let step = Step { metric: Metric::DistributionUtility, users: 1, progress };
+    watcher.is_some_and(|watcher| watcher(&step) == ControlFlow::Break(()))
+}
+
+/// The search for a utility.
+struct UtilitySearch<'a> {
+    subject: &'a Subject,
+    target: Target,
+}
+
+impl UtilitySearch<'_> {
     /// The users who are needed.
     fn needed(&self, reports: &Analysis<'_>) -> Count {
         let (metric, target) = (self.target.metric(), self.target.value());
@@ -283,11 +410,12 @@ fn counted(found: Result<Found, Obstacle>, analysis: &Analysis<'_>, metric: Metr
         Ok(found) => vec![found.n],
         Err(_) => vec![],
     };
-    Count { found, evaluations: places.into_iter().map(|n| evaluation(analysis, metric, Some(n))).collect() }
-}
-
-fn evaluation(analysis: &Analysis<'_>, metric: Metric, users: Option<u64>) -> MetricEvaluation {
-    MetricEvaluation { metric, users, answer: analysis.answer(metric, users) }
+    let evaluated = |n| Evaluated {
+        quantity: Quantity::Metric(metric),
+        users: n,
+        answer: analysis.answer(metric, Some(n)),
+    };
+    Count { found, evaluations: places.into_iter().map(evaluated).collect() }
 }
 
 fn number(answer: &Answer) -> Option<f64> {
@@ -296,22 +424,23 @@ fn number(answer: &Answer) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use sottovoce::estimate::Estimator;
     use sottovoce::information::Choice;
     use sottovoce::metric::Absence;
 
     use super::*;
     use crate::spec::{read_prior, read_protocol};
 
-    fn spec(protocol: &str, target: Target) -> UsersSpec {
+    fn spec(protocol: &str, target: impl Into<Wanted>) -> UsersSpec {
         UsersSpec {
             protocol: read_protocol(protocol).unwrap(),
             prior: read_prior("jeffreys").unwrap(),
-            target,
+            wanted: target.into(),
             settings: Settings::default(),
         }
     }
 
-    fn report(protocol: &str, target: Target) -> UsersReport {
+    fn report(protocol: &str, target: impl Into<Wanted>) -> UsersReport {
         spec(protocol, target).check().unwrap().run().unwrap()
     }
 
@@ -336,6 +465,41 @@ mod tests {
             let truth = report.truth.found.unwrap();
             assert!(truth.n <= found.n, "{protocol} {found:?} {truth:?}");
         }
+    }
+
+    fn expected(distance: Distance, estimator: Estimator, most: f64) -> Wanted {
+        Wanted::Accuracy(ExpectedError { distance, estimator, most })
+    }
+
+    /// The squared error of the linear estimate is `c/n`, so the number is `⌈c/most⌉`; that of the truth is `(1 − E Σ p²)/n`.
+    #[test]
+    fn the_squared_error_gives_the_number_at_once() {
+        let most = 1e-4;
+        let report = report("grr:a=3,eps=1", expected(Distance::SquaredL2, Estimator::Linear, most));
+        let (needed, truth) = (report.needed.found.clone().unwrap(), report.truth.found.clone().unwrap());
+        // Jeffreys on three values: E p² = 0.5·1.5/(1.5·2.5) = 0.2 each.
+        assert_eq!(truth, Found::exactly(4000));
+        let kept = (1f64.exp() - 1.0) / (1f64.exp() + 2.0);
+        let other = 1.0 / (1f64.exp() + 2.0);
+        // Each estimate is (Z/n − other)/kept with Z binomial.
+        let variance = |p: f64, square: f64| {
+            other * (1.0 - other) + p * kept * (1.0 - 2.0 * other) - square * kept * kept
+        };
+        let sum = 3.0 * variance(1.0 / 3.0, 0.2) / (kept * kept);
+        assert_eq!(needed, Found::exactly((sum / most).ceil() as u64));
+        let at = values(&report.needed);
+        assert!(at[0] <= most && most < at[1], "{at:?}");
+    }
+
+    #[test]
+    fn simulated_errors_give_an_interval() {
+        let wanted = expected(Distance::L1, Estimator::NormSub, 0.05);
+        let report = report("oue:a=8,eps=1", wanted);
+        let found = report.needed.found.clone().unwrap();
+        assert!(found.low < found.n && found.n < found.high && found.high < 2 * found.low, "{found:?}");
+        let at = report.needed.evaluations[0].answer.number().unwrap();
+        assert!((at.value - 0.05).abs() <= 2.0 * at.error, "{at:?}");
+        assert!(report.truth.found.unwrap().high < found.low);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn accuracy(report: &AccuracyReport) -> Document {
 }
 
 fn line(document: &mut Document, entry: &Entry) {
-    document.push(Emphasis::Plain, format!("  {:<12}", entry.estimator.name()));
+    document.push(Emphasis::Plain, format!("  {:<16}", entry.estimator.name()));
     match &entry.accuracy {
         Ok(found) => {
             let value = with_error(found.evaluation.value, found.evaluation.error);

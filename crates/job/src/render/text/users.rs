@@ -4,10 +4,9 @@ use sottovoce::Metric;
 use std::f64::consts::LN_10;
 
 use super::{INDENT, WIDTH, heading, method, value_text};
-use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis};
 use crate::render::number::{rounded, short};
-use crate::users::{Count, Found, Ratio, Target, UsersReport};
+use crate::users::{Count, Evaluated, ExpectedError, Found, Ratio, Target, UsersReport, Wanted};
 
 /// Where the values start.
 const COLUMN: usize = 15;
@@ -20,10 +19,14 @@ pub fn users(report: &UsersReport) -> Document {
     let mut document = Document::default();
     document.title("How many users");
     heading(&mut document, &report.protocol, &report.prior);
-    document.fact("Wanted", target(report.target)).line(Emphasis::Plain, "");
+    document.fact("Wanted", wanted(report.wanted)).line(Emphasis::Plain, "");
     count(&mut document, "users", "who report through the protocol", &report.needed);
     if report.truth.found.as_ref().err() != report.needed.found.as_ref().err() || report.ratio.is_some() {
-        count(&mut document, "true values", "that would tell as much about P", &report.truth);
+        let what = match report.wanted {
+            Wanted::Utility(_) => "that would tell as much about P",
+            Wanted::Accuracy(_) => "that would be as accurate",
+        };
+        count(&mut document, "true values", what, &report.truth);
     }
     if let Some(ratio) = report.ratio {
         line(&mut document, "ratio", &ratio_text(&ratio));
@@ -35,17 +38,43 @@ pub fn users(report: &UsersReport) -> Document {
         Err(_) => line(&mut document, factor.metric.symbol(), "no value"),
     }
     match &factor.answer.value {
-        Ok(_) => explain(&mut document, "the same for infinitely many users"),
+        Ok(_) => explain(&mut document, participation(report.wanted)),
         Err(absence) => warn(&mut document, &absence.to_string()),
     }
-    if let (Some(ratio), Some(factor)) = (report.ratio, factor.answer.number()) {
+    if let (Some(ratio), Some(factor), Wanted::Utility(_)) =
+        (report.ratio, factor.answer.number(), report.wanted)
+    {
         document.line(Emphasis::Plain, "");
         document.paragraph(Emphasis::Plain, 0, WIDTH, &trust(&ratio, factor.value, report));
     }
     document
 }
 
-fn target(target: Target) -> String {
+/// What `F_μ` has to do with the quotient.
+fn participation(wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Utility(_) => "the same for infinitely many users",
+        Wanted::Accuracy(_) => {
+            "what a report is worth for infinitely many users and the best use of them, in information"
+        }
+    }
+}
+
+fn wanted(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Utility(target) => utility(target),
+        Wanted::Accuracy(ExpectedError { distance, estimator, most }) => {
+            format!(
+                "expected {} error at most {} ({} estimate)",
+                distance.name(),
+                short(most),
+                estimator.name()
+            )
+        }
+    }
+}
+
+fn utility(target: Target) -> String {
     match target {
         Target::Digits(_) | Target::DecimalDigits(_) => {
             let natural = target.value();
@@ -77,17 +106,16 @@ fn found_text(found: &Found) -> String {
 }
 
 /// The metric at a number of users.
-fn at(evaluation: &MetricEvaluation) -> String {
-    let MetricEvaluation { metric, users, answer } = evaluation;
-    let n = users.unwrap_or_default();
+fn at(evaluated: &Evaluated) -> String {
+    let Evaluated { quantity, users: n, answer } = evaluated;
     match &answer.value {
         // One user more or less shows only in the later digits.
         Ok(value) => {
             let text = answer.number().filter(|e| e.error < 1e-9).map(|e| rounded(e.value, 9));
             let text = text.unwrap_or_else(|| value_text(value));
-            format!("{} = {text} at n = {n} ({})", metric.symbol(), method(value))
+            format!("{} = {text} at n = {n} ({})", quantity.symbol(), method(value))
         }
-        Err(absence) => format!("{} at n = {n}: {absence}", metric.symbol()),
+        Err(absence) => format!("{} at n = {n}: {absence}", quantity.symbol()),
     }
 }
 

@@ -1,0 +1,116 @@
+//! The smallest number of users whose estimated frequencies are off by so little on average.
+//!
+//! The expected error is the paper's d-accuracy on average over the prior. Its logarithm is a straight line in `ln n` but for small `n`, so the
+//! search runs on that.
+
+use sottovoce::Protocol;
+use sottovoce::accuracy::{Distance, Place, Settings, accuracy};
+use sottovoce::estimate::Estimator;
+use sottovoce::metric::{Absence, Answer, Value};
+use sottovoce::{Evaluation, Prior};
+
+use super::search::{Found, Obstacle, Search, smallest};
+use super::{Count, Evaluated, Quantity};
+use crate::error::{Error, Result};
+
+/// Where the first guess is read off.
+const FIRST_LOOK: u64 = 10_000;
+
+/// How far estimated frequencies may be off on average over the prior.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExpectedError {
+    /// How errors are measured.
+    pub distance: Distance,
+    /// The estimator.
+    pub estimator: Estimator,
+    /// The largest expected error.
+    pub most: f64,
+}
+
+/// The expected error of a protocol as a function of the number of users.
+pub(super) struct ErrorCurve<'a> {
+    pub protocol: &'a Protocol,
+    pub prior: &'a Prior,
+    pub settings: Settings<'a>,
+    /// Whether to give up.
+    pub stopped: &'a dyn Fn() -> bool,
+}
+
+impl ExpectedError {
+    /// An error whose distance and estimator are named; unnamed, they are `l1` and `linear`.
+    ///
+    /// # Errors
+    /// A name is unknown.
+    pub fn named(distance: Option<&str>, estimator: Option<&str>, most: f64) -> Result<Self> {
+        Ok(ExpectedError {
+            distance: distance.map_or(Ok(Distance::L1), crate::accuracy::distance)?,
+            estimator: estimator.map_or(Ok(Estimator::Linear), crate::estimate::estimator)?,
+            most,
+        })
+    }
+
+    pub(super) fn check(self) -> Result<()> {
+        if self.most > 0.0 && self.most.is_finite() {
+            return Ok(());
+        }
+        let value = self.most.to_string();
+        Err(Error::Setting { name: "accuracy", value, allowed: "above 0 and finite" })
+    }
+
+    /// The power of `1/n` with which the error falls.
+    fn decay(self) -> f64 {
+        if self.distance == Distance::SquaredL2 { 1.0 } else { 0.5 }
+    }
+
+    /// The smallest number of users at which the expected error is no larger.
+    pub(super) fn count(self, curve: &ErrorCurve<'_>) -> Count {
+        let found = self.smallest(curve);
+        let places = match &found {
+            Ok(Found { n, low, high }) if low == high && *n > 1 => vec![*n, *n - 1],
+            Ok(found) => vec![found.n],
+            Err(_) => vec![],
+        };
+        let evaluated = |n| Evaluated {
+            quantity: Quantity::Error(self.distance),
+            users: n,
+            answer: self.answer(curve, n),
+        };
+        Count { found, evaluations: places.into_iter().map(evaluated).collect() }
+    }
+
+    fn smallest(self, curve: &ErrorCurve<'_>) -> Result<Found, Obstacle> {
+        let first = match self.answer(curve, FIRST_LOOK).value {
+            Ok(Value::Number(first)) => first.value,
+            Ok(_) => f64::NAN,
+            Err(Absence::Stopped) => return Err(Obstacle::Stopped { low: None, high: None }),
+            Err(absence) => return Err(Obstacle::Absent(absence)),
+        };
+        smallest(&Search {
+            target: -self.most.ln(),
+            guess: FIRST_LOOK as f64 * (first / self.most).powf(1.0 / self.decay()),
+            slope: Some(self.decay()),
+            metric: &|n| logarithm(self.answer(curve, n)),
+        })
+    }
+
+    fn answer(self, curve: &ErrorCurve<'_>, n: u64) -> Answer {
+        if (curve.stopped)() {
+            return Answer::from(Err(Absence::Stopped));
+        }
+        let place = Place::Prior(curve.prior);
+        let found = accuracy(curve.protocol, n, self.estimator, self.distance, place, &curve.settings);
+        Answer::from(found.map(|found| found.evaluation).map_err(Absence::Failed))
+    }
+}
+
+/// The negative logarithm, which grows with the number of users. Being off by nothing is as good as it gets.
+fn logarithm(answer: Answer) -> Answer {
+    let number = |e: Evaluation| {
+        let value = e.value.max(f64::MIN_POSITIVE);
+        Evaluation::new(-value.ln(), e.error / value, e.method)
+    };
+    match answer.value {
+        Ok(Value::Number(e)) => Answer { value: Ok(Value::Number(number(e))), ..answer },
+        _ => answer,
+    }
+}
