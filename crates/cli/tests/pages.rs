@@ -99,9 +99,7 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
 /// Numbers are in tables, where a reader who hears the page finds their names; preformatted text has none.
 #[test]
 fn reports_of_numbers_are_tables() {
-    for name in
-        ["split", "compare", "posterior", "demo", "design", "frontier", "choose", "budget", "estimate"]
-    {
+    for name in ["compare", "posterior", "demo", "design", "frontier", "choose", "budget", "estimate"] {
         let (_, page, _) = PAGES.iter().find(|page| page.0 == name).unwrap();
         assert!(!page.contains("<pre>") && page.contains("<table class=\"cards\">"), "{name}");
     }
