@@ -91,7 +91,7 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
         // Every table says what its rows and columns are.
         for table in page.split("<table").skip(1) {
             let table = table.split("</table>").next().unwrap();
-            assert!(table.contains("<th scope=\"col\">") && table.contains("<th scope=\"row\">"), "{name}");
+            assert!(table.contains("<th scope=\"col\">") && table.contains("<th scope=\"row\""), "{name}");
         }
     }
 }

@@ -127,15 +127,20 @@ fn table(table: &Table) -> String {
 }
 
 fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> String {
+    // An attribute cannot hold markup.
+    let name = |i: usize| {
+        let name = table.header.get(i).map(|h| marked_up(h)).unwrap_or_default();
+        ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(name, |name, tag| name.replace(tag, ""))
+    };
     let cell = |(i, cell): (usize, &String)| match i {
+        // On a card a number needs to be told what it is a number of.
+        0 if cell.trim().parse::<f64>().is_ok() && !name(0).is_empty() => {
+            format!("<th scope=\"row\" data-name=\"{}\">{}</th>", name(0), marked_up(cell.trim()))
+        }
         0 => format!("<th scope=\"row\">{}</th>", marked_up(cell.trim())),
         _ => {
-            // An attribute cannot hold markup.
-            let name = table.header.get(i).map(|h| marked_up(h)).unwrap_or_default();
-            let name =
-                ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(name, |name, tag| name.replace(tag, ""));
             let empty = if cell.is_empty() { " class=\"empty\"" } else { "" };
-            format!("<td data-name=\"{name}\"{empty}>{}</td>", marked_up(cell))
+            format!("<td data-name=\"{}\"{empty}>{}</td>", name(i), marked_up(cell))
         }
     };
     let cells: String = cells.iter().enumerate().map(cell).collect();
