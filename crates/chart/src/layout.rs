@@ -83,6 +83,12 @@ fn chip(scene: &mut Scene, chart: &Chart, position: usize, (x, y): (f64, f64)) {
             let dashes = series.reference.then_some((4.0, 3.0));
             scene.add(Shape::Line { places: vec![(x, y), (x + 14.0, y)], colour, width: 2.4, dashes });
         }
+        Form::Marks if series.reference && series.points.iter().any(|p| p.interval.is_some()) => {
+            scene.line(vec![(x, y), (x + 14.0, y)], colour, 1.4);
+        }
+        Form::Marks if series.reference => {
+            scene.line(vec![(x + 7.0, y - 7.0), (x + 7.0, y + 7.0)], Colour::Ink, 2.0);
+        }
         Form::Marks => scene.add(Shape::Disc { x: x + 7.0, y, radius: 4.0, colour, ring: None }),
         Form::Bars | Form::Stacked => scene.rectangle((x + 1.0, y - 6.0), (12.0, 12.0), colour),
     }

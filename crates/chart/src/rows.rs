@@ -1,6 +1,6 @@
 //! Charts of rows: bars, stacked bars and intervals that lie, one row for each category.
 
-use crate::chart::{Chart, Form, Point};
+use crate::chart::{Chart, Form, Point, Series};
 use crate::layout::{EDGE, SMALL, heading, legend};
 use crate::lettering;
 use crate::palette::Colour;
@@ -15,6 +15,9 @@ const DENSE: f64 = 22.0;
 
 /// Thickest bar.
 const BAR: f64 = 20.0;
+
+/// Largest distance of the marks of different series in a row.
+const MARKS_APART: f64 = 11.0;
 
 pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
     let mut scene = Scene { width, height: 0.0, shapes: vec![] };
@@ -77,7 +80,9 @@ fn grid(scene: &mut Scene, chart: &Chart, x: &Ruler, (top, bottom): (f64, f64)) 
 fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height): (f64, f64)) {
     let bars = chart.series.iter().filter(|s| s.form == Form::Bars).count().max(1) as f64;
     let thick = (0.72 * height / bars).min(BAR);
-    let (mut bar, mut stack) = (0.0, 0.0);
+    let marks = chart.series.iter().filter(|s| is_mark(s)).count().max(1) as f64;
+    let apart = (0.76 * height / marks).min(MARKS_APART);
+    let (mut bar, mut mark, mut stack) = (0.0, 0.0, 0.0);
     for (position, series) in chart.series.iter().enumerate() {
         let colour = chart.colour(position);
         for point in in_row(&series.points, row) {
@@ -96,12 +101,22 @@ fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height
                         point,
                     )
                 }
-                Form::Line | Form::Marks => interval(scene, x, middle, colour, series.reference, point),
+                Form::Line | Form::Marks if series.reference => reference(scene, x, middle, point),
+                Form::Line | Form::Marks => {
+                    let y = middle + (mark + 0.5 - marks / 2.0) * apart;
+                    interval(scene, x, y, colour, point, (chart.series.len() > 1).then_some(middle))
+                }
             };
             scene.add(Shape::Target { x: place.0, y: place.1, colour, told });
         }
         bar += f64::from(u8::from(series.form == Form::Bars));
+        mark += f64::from(u8::from(is_mark(series)));
     }
+}
+
+/// Whether the series has a line of its own in each row.
+pub(crate) fn is_mark(series: &Series) -> bool {
+    matches!(series.form, Form::Line | Form::Marks) && !series.reference
 }
 
 /// A bar, with its value beside it; gives the place that a reader points at.
@@ -145,29 +160,36 @@ fn segment(
     ((start + end) / 2.0, y)
 }
 
-/// A mark with its interval; a reference is a short upright line.
+/// A mark with its interval. Its value stands beside it or, where others share the row, at the end of the row, whose middle is then given.
 fn interval(
     scene: &mut Scene,
     x: &Ruler,
     y: f64,
     colour: Colour,
-    reference: bool,
     point: &Point,
+    shared: Option<f64>,
 ) -> (f64, f64) {
     let place = x.place(point.x);
     if let Some((low, high)) = point.interval {
         let ends = vec![(x.place(low.max(x.low)), y), (x.place(high.min(x.high)), y)];
         scene.add(Shape::Line { places: ends, colour, width: 5.0, dashes: None });
     }
-    if reference {
-        scene.line(vec![(place, y - 8.0), (place, y + 8.0)], Colour::Ink, 2.0);
-    } else {
-        scene.add(Shape::Disc { x: place, y, radius: 5.0, colour: Colour::Paper, ring: None });
-        scene.add(Shape::Disc { x: place, y, radius: 4.0, colour, ring: None });
-    }
+    scene.add(Shape::Disc { x: place, y, radius: 5.0, colour: Colour::Paper, ring: None });
+    scene.add(Shape::Disc { x: place, y, radius: 4.0, colour, ring: None });
     if let Some(label) = &point.label {
-        let end = point.interval.map_or(place, |i| x.place(i.1.min(x.high)));
+        let beside = point.interval.map_or(place, |i| x.place(i.1.min(x.high)));
+        let (end, y) = shared.map_or((beside, y), |middle| (x.place(x.high), middle));
         scene.text((end + 8.0, y + 4.5), label, Style::new(SMALL, Colour::Ink));
+    }
+    (place, y)
+}
+
+/// What the marks are compared with: a short upright line, or a thin interval.
+fn reference(scene: &mut Scene, x: &Ruler, y: f64, point: &Point) -> (f64, f64) {
+    let place = x.place(point.x);
+    match point.interval {
+        Some(ends) => error_bar(scene, x, ends, y, Colour::Faint),
+        None => scene.line(vec![(place, y - 8.0), (place, y + 8.0)], Colour::Ink, 2.0),
     }
     (place, y)
 }

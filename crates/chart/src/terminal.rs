@@ -22,11 +22,24 @@ pub type Lines = Vec<Vec<Piece>>;
 /// Draws a chart in so many columns; charts of rows take the height they need.
 pub fn draw(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
     let width = width.max(24);
-    if chart.has_rows() {
+    let lines = if chart.has_rows() {
         rows(chart, width, characters)
     } else {
         plane(chart, width, height.max(5), characters)
+    };
+    lines.into_iter().map(trimmed).collect()
+}
+
+/// A line without spaces at its end.
+fn trimmed(mut line: Vec<Piece>) -> Vec<Piece> {
+    while let Some((_, last)) = line.last_mut() {
+        last.truncate(last.trim_end().len());
+        if !last.is_empty() {
+            break;
+        }
+        line.pop();
     }
+    line
 }
 
 /// The colour of a series, if it has one.
@@ -115,7 +128,7 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
         lines.push(pieces);
     }
     lines.push(vec![(None, foot(columns, margin, characters))]);
-    lines.push(vec![(None, names_of(&x, columns, margin, characters))]);
+    lines.push(vec![(None, names_of(&x, columns, margin + 1, characters))]);
     let label = plain(&chart.x.label, characters);
     lines.push(vec![(None, format!("{:>1$}", label, margin + 1 + columns))]);
     lines.extend(key(chart, width, characters));
@@ -158,12 +171,13 @@ fn foot(columns: usize, margin: usize, characters: Characters) -> String {
     format!("{:margin$}{corner}{}", "", dash.repeat(columns))
 }
 
-/// The names of the ticks, each centred beneath its place.
+/// The names of the ticks, each centred beneath its place; the ruler may have several dots to a column.
 fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) -> String {
-    let mut line = vec![' '; margin + 1 + columns];
-    for tick in x.ticks(20.0) {
+    let mut line = vec![' '; margin + columns];
+    let dots = (x.place(x.high) / columns as f64).ceil().max(1.0);
+    for tick in x.ticks(10.0 * dots) {
         let name: Vec<char> = plain(&number(tick), characters).chars().collect();
-        let middle = margin + 1 + (x.place(tick) / 2.0) as usize;
+        let middle = margin + (x.place(tick) / dots) as usize;
         let start = middle.saturating_sub(name.len() / 2).min(line.len().saturating_sub(name.len()));
         if line[start.saturating_sub(1)..(start + name.len()).min(line.len())].iter().all(|c| *c == ' ') {
             line[start..start + name.len()].copy_from_slice(&name);
@@ -178,6 +192,8 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
     let mut used = 0;
     for (position, series) in chart.series.iter().enumerate() {
         let sign = match (characters, series.form) {
+            _ if chart.has_rows() && is_laid_over(chart, series) => sign_over(chart, position, characters),
+            (Characters::Ascii, Form::Marks) if chart.has_rows() => 'o',
             (Characters::Ascii, _) if series.reference => '.',
             (Characters::Ascii, _) => letter(position),
             (_, Form::Line) if series.reference => '┄',
@@ -213,18 +229,22 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
             continue;
         }
         let mut name = Some(name);
-        for (position, series) in chart.series.iter().enumerate() {
+        for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| !is_laid_over(chart, s)) {
             for point in crate::rows::in_row(&series.points, row) {
+                let tone = tone(chart, position);
                 let drawn = match series.form {
-                    Form::Bars => bar(x.place(point.x) - x.place(0f64.max(x.low)), characters),
-                    _ => interval(&x, point, columns, characters),
+                    Form::Bars => vec![(tone, bar(x.place(point.x) - x.place(0f64.max(x.low)), characters))],
+                    _ => marked(chart, row, interval(&x, point, columns, characters), tone, (&x, characters)),
                 };
                 let label =
                     point.label.as_ref().map(|l| format!(" {}", plain(l, characters))).unwrap_or_default();
                 let head = format!("{:<names$} ", name.take().unwrap_or_default());
-                lines.push(vec![(None, head), (tone(chart, position), drawn), (None, label)]);
+                lines.push([vec![(None, head)], drawn, vec![(None, label)]].concat());
             }
         }
+    }
+    if chart.series.iter().any(crate::rows::is_mark) {
+        lines.push(vec![(None, names_of(&x, columns, names + 1, characters))]);
     }
     lines.push(vec![(None, format!("{:>1$}", plain(&chart.x.label, characters), names + 1 + columns))]);
     if chart.series.len() > 1 {
@@ -265,8 +285,70 @@ fn stack(
     pieces
 }
 
+/// Whether a series of a chart of rows has no line of its own: what the others are compared with, and single places beside intervals.
+fn is_laid_over(chart: &Chart, series: &Series) -> bool {
+    let has_intervals = |s: &Series| s.points.iter().any(|p| p.interval.is_some());
+    let beside = chart.series.iter().any(|s| crate::rows::is_mark(s) && has_intervals(s));
+    series.form == Form::Marks && (series.reference || beside && !has_intervals(series))
+}
+
+/// The sign of a series that is laid over others.
+fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
+    let series = &chart.series[position];
+    let is_range = series.points.iter().any(|p| p.interval.is_some());
+    match (characters, series.reference) {
+        (Characters::Ascii, true) => {
+            if is_range {
+                '.'
+            } else {
+                '|'
+            }
+        }
+        (Characters::Unicode, true) => {
+            if is_range {
+                '·'
+            } else {
+                '┃'
+            }
+        }
+        (Characters::Ascii, false) => letter(position),
+        (Characters::Unicode, false) => '◆',
+    }
+}
+
+/// The cells of an interval, with what it is compared with behind and over them.
+fn marked(
+    chart: &Chart,
+    row: usize,
+    cells: Vec<char>,
+    over: Option<usize>,
+    (x, characters): (&Ruler, Characters),
+) -> Vec<Piece> {
+    let mut cells: Vec<Piece> = cells.into_iter().map(|c| (over, String::from(c))).collect();
+    let place = |value: f64| (x.place(value.clamp(x.low, x.high)) as usize).min(cells.len() - 1);
+    let mut laid: Vec<(usize, Piece, bool)> = Vec::new();
+    for (position, series) in chart.series.iter().enumerate().filter(|(_, s)| is_laid_over(chart, s)) {
+        let piece = (tone(chart, position), String::from(sign_over(chart, position, characters)));
+        for point in crate::rows::in_row(&series.points, row) {
+            match point.interval {
+                Some((low, high)) => {
+                    laid.extend((place(low)..=place(high)).map(|i| (i, piece.clone(), false)))
+                }
+                None => laid.push((place(point.x), piece.clone(), true)),
+            }
+        }
+    }
+    // A range shows only where nothing else is.
+    for (i, piece, _) in
+        laid.into_iter().filter(|(i, _, above)| *above || cells[*i].1 == " ").collect::<Vec<_>>()
+    {
+        cells[i] = piece;
+    }
+    joined(cells.into_iter())
+}
+
 /// An interval with its mark.
-fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> String {
+fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> Vec<char> {
     let (dash, mark, left, right) =
         if characters == Characters::Ascii { ('-', 'o', '[', ']') } else { ('─', '●', '├', '┤') };
     let place = |value: f64| (x.place(value.clamp(x.low, x.high)) as usize).min(columns - 1);
@@ -276,7 +358,7 @@ fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) ->
         (cells[place(low)], cells[place(high)]) = (left, right);
     }
     cells[place(point.x)] = mark;
-    cells.into_iter().collect()
+    cells
 }
 
 /// Text for terminals that may know ASCII only.

@@ -24,6 +24,12 @@ pub(crate) enum Failure {
         /// What the system said.
         error: io::Error,
     },
+    /// A page would replace something else.
+    #[error("{}: this is no page of sottovoce, and is not replaced", path.to_string_lossy())]
+    NotOurPage {
+        /// The file.
+        path: PathBuf,
+    },
     /// Ctrl-C: what is known was printed, and a file was not touched.
     #[error("these are the best results so far{}", unwritten.as_ref().map_or(String::new(), |p| format!("; {} was not written", p.to_string_lossy())))]
     Interrupted {
@@ -52,6 +58,7 @@ impl Failure {
     fn hint(&self) -> Option<String> {
         match self {
             Failure::Job(error) => error.hint(),
+            Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
             Failure::Write { .. } | Failure::Interrupted { .. } => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 fn sottovoce(arguments: &str) -> String {
@@ -11,19 +12,25 @@ fn sottovoce(arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Pages of every kind, with the number of their charts.
-fn pages() -> Vec<(&'static str, String, usize)> {
+/// Pages of every kind, with the number of their charts, made once for all tests.
+static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
     [
         ("split", "split -p grr:a=3,eps=2 --n 20", 2),
         ("compare", "compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9", 1),
         ("sweep", "compare -p grr:a=4,eps=1 oue:a=4,eps=1 --sweep epsilon=0.1..8:12", 1),
         ("posterior", "posterior -p grr:a=3,eps=1 --tallies {\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}", 1),
+        ("demo", "demo", 2),
+        ("design", "design --a 3 --epsilon 1", 1),
+        ("frontier", "design --a 3 --frontier --points 3", 1),
+        ("choose", "choose --a 3 --n 20 --epsilon 2", 0),
+        ("budget", "budget -p grr:a=3,eps=0.5 -p oue:a=3,eps=1 --epsilon 2", 0),
+        ("estimate", "estimate -p grr:a=3,eps=1 --tallies {\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}", 0),
         ("metrics", "metrics -p grr:a=3,eps=1", 0),
         ("describe", "describe -p grr:a=2,eps=1,labels=<b>no/yes&no", 0),
     ]
     .map(|(name, arguments, charts)| (name, sottovoce(&format!("{arguments} --format html")), charts))
     .into()
-}
+});
 
 /// Elements are closed in the order in which they were opened; gives the names of all elements.
 fn elements(html: &str) -> Vec<String> {
@@ -54,8 +61,8 @@ fn elements(html: &str) -> Vec<String> {
 
 #[test]
 fn pages_are_well_formed_and_refer_to_nothing_outside() {
-    for (name, page, _) in pages() {
-        let elements = elements(&page);
+    for (name, page, _) in PAGES.iter() {
+        let elements = elements(page);
         for needed in ["html", "title", "main", "h1", "style"] {
             assert!(elements.iter().any(|e| e == needed), "{name}: {needed}");
         }
@@ -72,7 +79,8 @@ fn pages_are_well_formed_and_refer_to_nothing_outside() {
 
 #[test]
 fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
-    for (name, page, charts) in pages() {
+    for (name, page, charts) in PAGES.iter() {
+        let charts = *charts;
         assert_eq!(page.matches("<figure>").count(), charts, "{name}");
         assert_eq!(page.matches("<figcaption>").count(), charts, "{name}");
         assert_eq!(page.matches("<details>").count(), charts, "{name}");
@@ -83,14 +91,23 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
         // Every table says what its rows and columns are.
         for table in page.split("<table").skip(1) {
             let table = table.split("</table>").next().unwrap();
-            assert!(table.contains("<th scope=\"col\">") && table.contains("<th scope=\"row\">"), "{name}");
+            assert!(table.contains("<th scope=\"col\">") && table.contains("<th scope=\"row\""), "{name}");
         }
+    }
+}
+
+/// Numbers are in tables, where a reader who hears the page finds their names; preformatted text has none.
+#[test]
+fn reports_of_numbers_are_tables() {
+    for name in ["compare", "posterior", "demo", "design", "frontier", "choose", "budget", "estimate"] {
+        let (_, page, _) = PAGES.iter().find(|page| page.0 == name).unwrap();
+        assert!(!page.contains("<pre>") && page.contains("<table class=\"cards\">"), "{name}");
     }
 }
 
 #[test]
 fn what_users_write_stays_text() {
-    let (_, page, _) = pages().into_iter().find(|p| p.0 == "describe").unwrap();
+    let (_, page, _) = PAGES.iter().find(|p| p.0 == "describe").unwrap();
     assert!(!page.contains("<b>") && page.contains("&lt;b&gt;no"), "{page}");
 }
 
@@ -190,11 +207,11 @@ fn a_browser_shows_the_pages_without_complaint_on_a_phone_and_on_a_desk() {
         eprintln!("SKIPPED: no browser found (install chromium, or name one in SOTTOVOCE_BROWSER)");
         return;
     };
-    for (name, page, charts) in pages() {
+    for (name, page, charts) in PAGES.iter() {
         for width in [390, 1200] {
-            let (found, complaints) = shown(&browser, &page, width);
+            let (found, complaints) = shown(&browser, page, width);
             assert!(complaints.is_empty(), "{name} at {width}: {complaints}");
-            assert_eq!(found["charts"], charts, "{name} at {width}: {found}");
+            assert_eq!(found["charts"], *charts, "{name} at {width}: {found}");
             assert_eq!(found["requests"], 0, "{name} at {width}: {found}");
             assert_eq!(found["told"], true, "{name} at {width}: {found}");
             assert_eq!(found["switched"], true, "{name} at {width}: {found}");

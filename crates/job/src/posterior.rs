@@ -1,8 +1,9 @@
 //! The job `posterior`: from tallies to what they say about the distribution and the population.
 
-use sottovoce::Tallies;
+use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::information::{Choice, Observer};
-use sottovoce::posterior::{Options, Posterior, posterior};
+use sottovoce::posterior::{Options, Posterior, Summary, posterior};
+use sottovoce::{Protocol, Tallies};
 use sottovoce_collect::read_tallies;
 
 use crate::error::{Error, Result};
@@ -54,7 +55,21 @@ pub struct PosteriorReport {
     pub labels: Vec<String>,
     /// The posterior.
     pub posterior: Posterior,
+    /// What it is compared with, for at most [`MOST_COMPARED`] values.
+    pub compared: Option<Compared>,
 }
+
+/// What a posterior is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// What was believed about `P` before the reports.
+    pub prior: Vec<Summary>,
+    /// The linear estimate, if the protocol has one and there are reports.
+    pub linear: Option<Vec<f64>>,
+}
+
+/// Most values whose posterior is compared with the prior and the linear estimate: as many as a picture has rows.
+pub const MOST_COMPARED: usize = 100;
 
 impl PosteriorSpec {
     /// The posterior of these tallies with 90 % intervals.
@@ -100,11 +115,9 @@ impl PosteriorJob {
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
     pub fn run(&self, observer: Option<Observer<'_>>) -> Result<PosteriorReport> {
-        // As a person would write it: 1 − 0.9 is not 0.1 in binary.
-        let tail = (0.5e12 * (1.0 - self.spec.level)).round() / 1e12;
         let options = Options {
             choice: self.spec.choice,
-            probabilities: vec![tail, 0.5, 1.0 - tail],
+            probabilities: self.probabilities(),
             draws: self.spec.draws,
             grid: self.spec.grid,
             seed: self.spec.seed,
@@ -113,13 +126,36 @@ impl PosteriorJob {
         };
         let named = &self.subject.protocol;
         let found = posterior(&named.protocol, &self.subject.prior, &self.tallies, &options)?;
+        let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
             prior: self.subject.prior_spec.clone(),
             level: self.spec.level,
             labels: (0..named.protocol.inputs()).map(|x| named.input(x)).collect(),
             posterior: found,
+            compared,
         })
+    }
+
+    /// The prior is the posterior of no report at all.
+    fn compared(&self) -> Result<Compared> {
+        let (protocol, prior) = (&self.subject.protocol.protocol, &self.subject.prior);
+        let silent = Protocol::identity(protocol.inputs())?;
+        let none = Tallies::new(&silent, [])?;
+        let options = Options { probabilities: self.probabilities(), ..Options::default() };
+        let linear = LeftInverse::of(protocol)
+            .and_then(|inverse| inverse.estimate(protocol, &Reports::Tallies(self.tallies.clone())));
+        Ok(Compared {
+            prior: posterior(&silent, prior, &none, &options)?.p,
+            linear: linear.ok().map(|linear| linear.values().to_vec()),
+        })
+    }
+
+    /// The ends of the intervals, and the median.
+    fn probabilities(&self) -> Vec<f64> {
+        // As a person would write it: 1 − 0.9 is not 0.1 in binary.
+        let tail = (0.5e12 * (1.0 - self.spec.level)).round() / 1e12;
+        vec![tail, 0.5, 1.0 - tail]
     }
 }
 

@@ -149,3 +149,26 @@ fn the_parts_of_the_split_shrink_with_epsilon() {
         assert!(share("about the population", row) > share("about this group", row), "{row}");
     }
 }
+
+/// Without a limit on the worst case erasure is best, and its `F_μ` is `1 − S_μ`; no curve is above it, and none of LDP level 2 above the limited optimum.
+#[test]
+fn the_frontier_is_above_everything() {
+    let frontier = &all()[5];
+    let series = |name: &str| frontier.data.iter().filter(|d| d.series == name).collect::<Vec<&Datum>>();
+    let (any, limited) = (series("optimum"), series("optimum, LDP ≤ 2"));
+    assert_eq!((any.len(), limited.len()), (19, 19));
+    for (any, limited) in any.iter().zip(&limited) {
+        assert!(any.y.error < 1e-4 && limited.y.error < 1e-4, "{any:?} {limited:?}");
+        assert!((any.y.value - (1.0 - any.x.value)).abs() <= any.y.error, "{any:?}");
+        assert!(limited.y.value <= any.y.value + any.y.error, "{limited:?}");
+    }
+    let usual = frontier.data.iter().filter(|d| d.varied.0 == "epsilon");
+    for datum in usual.clone() {
+        assert!(datum.y.value <= 1.0 - datum.x.value + 3.0 * datum.y.error + 1e-9, "{datum:?}");
+    }
+    // The optimum at the next lower level of privacy bounds what a protocol of the same LDP level reaches.
+    for datum in usual.filter(|d| d.varied.1 <= 2.0) {
+        let bound = limited.iter().rev().find(|l| l.x.value <= datum.x.value).unwrap();
+        assert!(datum.y.value <= bound.y.value + bound.y.error + 3.0 * datum.y.error, "{datum:?} {bound:?}");
+    }
+}

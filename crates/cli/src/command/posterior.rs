@@ -19,6 +19,9 @@ Examples:
   sottovoce posterior -p grr:a=16,eps=1 --tallies tallies.json
       How common each value is, with 90 % intervals.
 
+  sottovoce posterior -p P.json --tallies T.json --picture P.svg
+      Also a picture: intervals, the prior behind and the linear estimate beside them.
+
   sottovoce posterior -p P.json --tallies T.json --draws 4000 --draws-out D.csv
       Also four thousand joint draws of all frequencies.
 

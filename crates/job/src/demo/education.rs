@@ -29,10 +29,9 @@ pub(super) fn users() -> u64 {
     EDUCATION.iter().map(|(_, count)| count).sum()
 }
 
-/// The value of each person.
-pub(super) fn values() -> Vec<usize> {
-    let people = |(x, (_, count)): (usize, &(&str, u64))| std::iter::repeat_n(x, *count as usize);
-    EDUCATION.iter().enumerate().flat_map(people).collect()
+/// The share of each level.
+pub(super) fn shares() -> Vec<f64> {
+    EDUCATION.iter().map(|(_, count)| *count as f64 / users() as f64).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The job `figures`: the paper's pictures, with data of our own, and what the paper's pictures do not show.
 //!
 //! Each figure is a function from the settings to a [`Figure`]: numbers with their errors, and a chart of them whose caption says what is seen, with the
-//! corrections of `docs/errata.md`. A further figure (the optimal frontier) is another function in the list of [`figures`].
+//! corrections of `docs/errata.md`.
 
 mod finite;
+mod frontier;
 mod tradeoff;
 
 use sottovoce::metric::{Settings, Value};
@@ -41,12 +42,15 @@ pub struct Datum {
 /// # Errors
 /// A protocol or prior is refused, which happens only if a constant here is wrong.
 pub fn figures(settings: Settings) -> Result<Vec<Figure>> {
+    let by_average = tradeoff::by_average_privacy(settings)?;
+    let frontier = frontier::by_average_privacy(&by_average.data, settings)?;
     Ok(vec![
         average_privacy(settings)?,
-        tradeoff::by_average_privacy(settings)?,
+        by_average,
         tradeoff::by_worst_case_privacy(settings)?,
         finite::distribution_utility(settings)?,
         finite::information_split(settings)?,
+        frontier,
     ])
 }
 

@@ -39,7 +39,8 @@ fn at<const N: usize>(
     Ok(metrics.map(|metric| evaluation(&analysis, metric, None)))
 }
 
-fn chart(title: &str, label: &str, data: &[Datum]) -> Chart {
+/// The curves of the usual protocols.
+pub(super) fn chart(title: &str, label: &str, data: &[Datum]) -> Chart {
     let chart = Chart::new(
         title,
         Axis::new(label, Scale::SquareRoot).between(0.0, 1.0),

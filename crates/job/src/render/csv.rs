@@ -197,11 +197,13 @@ pub fn posterior(report: &PosteriorReport) -> String {
 
 /// The report of the job `demo`: one line for each label.
 pub fn demo(report: &DemoReport) -> String {
-    let row = |f: &crate::demo::Frequency| {
-        [f.label.into(), number(f.truth), number(f.estimate), number(f.standard_error)]
+    let row = |s: &crate::demo::Share| {
+        let numbers = [s.truth, s.linear, s.standard_error, s.mean, s.interval.0, s.interval.1].map(number);
+        let [truth, linear, error, mean, low, high] = numbers;
+        [s.label.into(), truth, linear, error, mean, low, high, s.is_covered().to_string()]
     };
-    let header = ["label", "truth", "estimate", "standard_error"].map(String::from);
-    table(header, report.frequencies.iter().map(row))
+    let header = ["label", "truth", "linear", "standard_error", "mean", "low", "high", "covered"];
+    table(header.map(String::from), report.shares.iter().map(row))
 }
 
 /// The report of the job `estimate`: one line for each estimator and input.

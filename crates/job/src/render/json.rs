@@ -194,23 +194,56 @@ fn probability(q: f64) -> String {
 
 /// The report of the job `demo`.
 pub fn demo(report: &DemoReport) -> String {
-    let protocol = |m: &MetricsReport| {
-        let evaluations: Vec<Json> = m.evaluations.iter().map(evaluation).collect();
-        compact(&json!({"protocol": m.protocol, "prior": m.prior, "evaluations": evaluations}))
-    };
-    let frequency = |f: &crate::demo::Frequency| {
-        compact(
-            &json!({"label": f.label, "truth": f.truth, "estimate": f.estimate, "standard_error": f.standard_error}),
-        )
-    };
+    let guesses = report.guesses;
     object(&[
         ("source", compact(&crate::demo::SOURCE)),
         ("users", compact(&report.users)),
         ("seed", compact(&report.seed)),
-        ("comparison", lines(report.comparison.iter().map(protocol))),
-        ("best", compact(&report.best)),
-        ("frequencies", lines(report.frequencies.iter().map(frequency))),
+        ("ladder", lines(report.ladder.iter().map(|rung| compact(&self::rung(report, rung))))),
+        ("chosen", compact(&report.chosen)),
+        ("protocol", compact(&report.protocol)),
+        ("realised_ldp", compact(&number(report.realised_level))),
+        ("different_reports", compact(&report.different)),
+        ("level", compact(&report.posterior.level)),
+        ("method", compact(&report.posterior.posterior.method.name())),
+        ("shares", lines(report.shares.iter().map(|s| compact(&share(s))))),
+        ("people", lines(report.people.iter().map(|p| compact(&person(p))))),
+        ("guesses", compact(&json!({"without_reports": guesses.without, "with_reports": guesses.with}))),
     ])
+}
+
+fn rung(report: &DemoReport, rung: &crate::demo::Rung) -> Json {
+    let contender = |(c, error): (&Contender, &sottovoce::Evaluation)| {
+        json!({
+            "name": report.names[c.position],
+            "protocol": c.protocol,
+            "best": c.best,
+            "typical_error": error.value,
+            "evaluations": c.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
+        })
+    };
+    let protocols: Vec<Json> =
+        rung.round.contenders.iter().zip(&rung.typical_errors).map(contender).collect();
+    json!({"epsilon": rung.epsilon, "protocols": protocols})
+}
+
+fn share(share: &crate::demo::Share) -> Json {
+    json!({
+        "label": share.label,
+        "truth": share.truth,
+        "linear": share.linear,
+        "standard_error": share.standard_error,
+        "mean": share.mean,
+        "low": share.interval.0,
+        "high": share.interval.1,
+        "covered": share.is_covered(),
+    })
+}
+
+fn person(person: &crate::demo::Person) -> Json {
+    let answer = crate::demo::EDUCATION[person.answer].0;
+    let supported: Vec<&str> = person.supported.iter().map(|x| crate::demo::EDUCATION[*x].0).collect();
+    json!({"answer": answer, "report_supports": supported, "belief_before": person.before, "belief_after": person.after})
 }
 
 /// The report of the job `estimate`.

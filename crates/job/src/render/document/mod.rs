@@ -31,6 +31,8 @@ pub enum Emphasis {
 pub enum Block {
     /// What a page is called; a terminal does not need it.
     Title(String),
+    /// What the next part is about; a terminal leaves a line free before it.
+    Heading(String),
     /// A name and what it stands for.
     Fact(String, String),
     /// Text that goes on where the last piece ended, and ends its lines itself.
@@ -113,6 +115,11 @@ impl Document {
         self.add(Block::Title(title.into()))
     }
 
+    /// Begins a part.
+    pub fn heading(&mut self, heading: impl Into<String>) -> &mut Self {
+        self.add(Block::Heading(heading.into()))
+    }
+
     /// Adds a fact.
     pub fn fact(&mut self, name: &str, value: impl Into<String>) -> &mut Self {
         self.add(Block::Fact(name.into(), value.into()))
@@ -154,6 +161,10 @@ impl Document {
         for block in &self.blocks {
             match block {
                 Block::Title(_) | Block::Picture(_) => {}
+                Block::Heading(heading) => {
+                    let above = if pieces.is_empty() && out.is_empty() { "" } else { "\n" };
+                    pieces.push((Emphasis::Strong, format!("{above}{heading}\n")));
+                }
                 Block::Fact(name, value) => {
                     pieces.push((Emphasis::Strong, format!("{name:<NAMES$}{value}\n")));
                 }
@@ -246,16 +257,31 @@ impl fmt::Display for Document {
 /// Breaks words into lines of at most `width` characters, where a word is not longer than that.
 fn wrap(words: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in words.split_whitespace() {
+    for word in units_kept(words) {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
     lines
+}
+
+/// The words; a percent sign stays with its number.
+fn units_kept(words: &str) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        match kept.last_mut() {
+            Some(number) if word.starts_with('%') => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => kept.push(word.to_owned()),
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -267,6 +293,9 @@ mod tests {
         let mut document = Document::default();
         document.paragraph(Emphasis::Faint, 2, 10, "one two three four");
         assert_eq!(document.to_string(), "  one two\n  three\n  four\n");
+        let mut document = Document::default();
+        document.paragraph(Emphasis::Plain, 0, 10, "about 37.7 %; so");
+        assert_eq!(document.to_string(), "about\n37.7 %; so\n");
     }
 
     #[test]

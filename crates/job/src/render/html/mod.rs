@@ -14,6 +14,15 @@ use super::document::{Block, Document, Emphasis, Table};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What tells a page of ours from other files, near its beginning.
+const GENERATOR: &str =
+    concat!("<meta name=\"generator\" content=\"sottovoce ", env!("CARGO_PKG_VERSION"), "\">");
+
+/// Whether the text is the beginning of a page that was made here, by any version.
+pub fn is_page(text: &str) -> bool {
+    text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"sottovoce ")
+}
+
 /// The document as a page.
 pub fn page(document: &Document) -> String {
     let title = document.blocks().iter().find_map(|block| match block {
@@ -24,7 +33,7 @@ pub fn page(document: &Document) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{GENERATOR}\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{name} · sottovoce</title>\n<style>\n{STYLE}{charts}\n</style>\n</head>\n<body>\n<main>\n\
          <h1>{heading}</h1>\n{body}</main>\n<footer>sottovoce {version}. All information is in nats; every number carries the method and the error that the data tables show.</footer>\n\
@@ -51,6 +60,7 @@ fn body(document: &Document) -> String {
         }
         match block {
             Block::Title(_) => {}
+            Block::Heading(heading) => out += &enclosed("h2", "", &marked_up(heading)),
             Block::Fact(name, value) => {
                 facts += &format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), marked_up(value));
             }
@@ -117,15 +127,20 @@ fn table(table: &Table) -> String {
 }
 
 fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> String {
+    // An attribute cannot hold markup.
+    let name = |i: usize| {
+        let name = table.header.get(i).map(|h| marked_up(h)).unwrap_or_default();
+        ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(name, |name, tag| name.replace(tag, ""))
+    };
     let cell = |(i, cell): (usize, &String)| match i {
+        // On a card a number needs to be told what it is a number of.
+        0 if cell.trim().parse::<f64>().is_ok() && !name(0).is_empty() => {
+            format!("<th scope=\"row\" data-name=\"{}\">{}</th>", name(0), marked_up(cell.trim()))
+        }
         0 => format!("<th scope=\"row\">{}</th>", marked_up(cell.trim())),
         _ => {
-            // An attribute cannot hold markup.
-            let name = table.header.get(i).map(|h| marked_up(h)).unwrap_or_default();
-            let name =
-                ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(name, |name, tag| name.replace(tag, ""));
             let empty = if cell.is_empty() { " class=\"empty\"" } else { "" };
-            format!("<td data-name=\"{name}\"{empty}>{}</td>", marked_up(cell))
+            format!("<td data-name=\"{}\"{empty}>{}</td>", name(i), marked_up(cell))
         }
     };
     let cells: String = cells.iter().enumerate().map(cell).collect();

@@ -3,14 +3,15 @@
 use sottovoce::design::Requirement;
 use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Metric};
-use sottovoce_chart::{Axis, Chart, Scale, Series};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, heading, method, prior_text, value_text};
 use crate::budget::{Account, BudgetReport};
 use crate::choose::ChooseReport;
 use crate::describe::summary;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
-use crate::render::document::{Document, Emphasis};
+use crate::metrics::MetricEvaluation;
+use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short, with_error};
 
 /// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
@@ -18,17 +19,23 @@ pub fn design(report: &DesignReport) -> Document {
     let mut document = Document::default();
     document.title("The best protocol");
     heading(&mut document, &report.best.protocol, &report.prior);
-    document.line(Emphasis::Strong, format!("Required  {}", requirement(&report.requirement)));
-    document.line(Emphasis::Strong, format!("Report    {}", bits(&report.best))).line(Emphasis::Plain, "");
-    for evaluation in &report.best.evaluations {
-        let users = evaluation.users.map(|n| format!(", n = {n}")).unwrap_or_default();
-        let name = format!("{}{users}", evaluation.metric.symbol());
-        document.push(Emphasis::Strong, format!("{name:<20}"));
-        told(&mut document, &evaluation.answer);
-    }
+    document.fact("Required", requirement(&report.requirement));
+    document.fact("Report", bits(&report.best)).line(Emphasis::Plain, "");
+    metrics(&mut document, &report.best.evaluations);
     document.line(Emphasis::Plain, "");
     certificate(&mut document, report);
-    comparison(&mut document, report);
+    document.table(comparison(report));
+    if !report.alternatives.is_empty() {
+        document.line(Emphasis::Plain, "");
+        document.paragraph(
+            Emphasis::Faint,
+            0,
+            WIDTH,
+            "The block design reports one of as many subsets as there are values, every pair of values together in equally many: \
+             shorter reports, for what it loses against the best.",
+        );
+    }
+    document.picture(bars(report));
     for remark in &report.remarks {
         document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, remark);
     }
@@ -46,19 +53,37 @@ fn bits(candidate: &Candidate) -> String {
     format!("{:.1} bits{outputs}", candidate.report_bits)
 }
 
-/// A value with its method, or why there is none.
-fn told(document: &mut Document, answer: &Answer) {
-    match &answer.value {
-        Ok(value) => document.line(Emphasis::Plain, format!("{:<25}{}", value_text(value), method(value))),
-        Err(absence) => document.line(Emphasis::Plain, "no value").paragraph(
-            Emphasis::Warning,
-            INDENT,
-            WIDTH,
-            &absence.to_string(),
-        ),
+/// A table of metrics, then what is to be said about them.
+fn metrics(document: &mut Document, evaluations: &[MetricEvaluation]) {
+    let name = |e: &MetricEvaluation| {
+        let users = e.users.map(|n| format!(", n = {n}")).unwrap_or_default();
+        format!("{}{users}", e.metric.symbol())
     };
-    if let Some(warning) = &answer.warning {
-        document.paragraph(Emphasis::Warning, INDENT, WIDTH, warning);
+    let answers: Vec<(String, &Answer)> = evaluations.iter().map(|e| (name(e), &e.answer)).collect();
+    document.table(values("metric", &answers));
+    remarks(document, &answers);
+}
+
+/// A table of values with their methods.
+fn values(what: &str, answers: &[(String, &Answer)]) -> Table {
+    let mut table = Table::new([what, "value", "method"]);
+    for (name, answer) in answers {
+        let cells = match &answer.value {
+            Ok(value) => [name.clone(), value_text(value), method(value)],
+            Err(_) => [name.clone(), "no value".into(), String::new()],
+        };
+        table.row(Emphasis::Plain, cells);
+    }
+    table
+}
+
+/// Why values are missing or not to be trusted.
+fn remarks(document: &mut Document, answers: &[(String, &Answer)]) {
+    for (name, answer) in answers {
+        let absence = answer.value.as_ref().err().map(ToString::to_string);
+        for words in absence.into_iter().chain(answer.warning.clone()) {
+            document.paragraph(Emphasis::Warning, INDENT, WIDTH, &format!("{name}: {words}"));
+        }
     }
 }
 
@@ -90,36 +115,53 @@ fn certificate(document: &mut Document, report: &DesignReport) {
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words).line(Emphasis::Plain, "");
 }
 
-fn comparison(document: &mut Document, report: &DesignReport) {
-    let goal = report.goal;
-    let head = format!("{:<14}{:>12}{:>12}{:>12}{:>12}", "", goal.symbol(), "of best", "S_mu", "bits");
-    document.line(Emphasis::Strong, head);
-    let best = report.best.number(goal).unwrap_or(f64::NAN);
+/// The best, the usual protocols from good to bad, and what nearly does.
+fn ranked(report: &DesignReport) -> Vec<&Candidate> {
+    let merit = |candidate: &Candidate| candidate.number(report.goal).unwrap_or(0.0);
     let mut others: Vec<&Candidate> = report.comparison.iter().collect();
-    others.sort_by(|l, r| r.number(goal).unwrap_or(0.0).total_cmp(&l.number(goal).unwrap_or(0.0)));
-    for candidate in std::iter::once(&report.best).chain(others).chain(&report.alternatives) {
+    others.sort_by(|l, r| merit(r).total_cmp(&merit(l)));
+    std::iter::once(&report.best).chain(others).chain(&report.alternatives).collect()
+}
+
+fn comparison(report: &DesignReport) -> Table {
+    let goal = report.goal;
+    let best = report.best.number(goal).unwrap_or(f64::NAN);
+    let mut table = Table::new(["", goal.symbol(), "of best", "S_mu", "bits"]);
+    for (place, candidate) in ranked(report).into_iter().enumerate() {
         let value = candidate.number(goal);
-        let share = value.map(|v| format!("{:.1} %", 100.0 * v / best)).unwrap_or_default();
         let cell = |v: Option<f64>| v.map_or("—".into(), short);
-        let line = format!(
-            "{:<14}{:>12}{share:>12}{:>12}{:>12.1}",
-            candidate.name,
+        let cells = [
+            candidate.name.to_owned(),
             cell(value),
+            value.map(|v| format!("{:.1} %", 100.0 * v / best)).unwrap_or_default(),
             cell(candidate.number(Metric::AveragePrivacy)),
-            candidate.report_bits
-        );
-        document.line(Emphasis::Plain, line);
+            format!("{:.1}", candidate.report_bits),
+        ];
+        table.row(if place == 0 { Emphasis::Strong } else { Emphasis::Plain }, cells);
     }
-    if !report.alternatives.is_empty() {
-        document.line(Emphasis::Plain, "");
-        document.paragraph(
-            Emphasis::Faint,
-            0,
-            WIDTH,
-            "The block design reports one of as many subsets as there are values, every pair of values together in equally many: \
-             shorter reports, for what it loses against the best.",
-        );
-    }
+    table
+}
+
+/// The same as a chart for pages and files.
+fn bars(report: &DesignReport) -> Chart {
+    let symbol = report.goal.symbol();
+    let known: Vec<(&Candidate, f64)> =
+        ranked(report).into_iter().filter_map(|c| Some((c, c.number(report.goal)?))).collect();
+    let bar = |(row, (candidate, value)): (usize, &(&Candidate, f64))| Point {
+        x: *value,
+        y: row as f64,
+        label: Some(rounded(*value, 4)),
+        note: Some(format!("{}: {symbol} {}", candidate.name, short(*value))),
+        ..Point::default()
+    };
+    Chart::new(
+        format!("{symbol} of the best protocol and of others"),
+        Axis::new(format!("{symbol}, higher is more useful"), Scale::Linear),
+        Axis::rows(known.iter().map(|(candidate, _)| candidate.name)),
+    )
+    .under(format!("{}; {}", requirement(&report.requirement), prior_text(&report.prior)))
+    .with(Series::new(symbol, Form::Bars, known.iter().enumerate().map(bar).collect()))
+    .saying("All meet the same requirement. The first is certified: no protocol at all is much better.")
 }
 
 /// The curve of the job `design --frontier`: one line for each level of privacy.
@@ -127,18 +169,18 @@ pub fn frontier(report: &Frontier) -> Document {
     let mut document = Document::default();
     document.title("The best that privacy allows");
     let axis = report.axis.metric().symbol();
-    document.line(Emphasis::Strong, format!("The largest F_mu at each {axis}, a = {}", report.inputs));
-    document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
+    document.fact("Wanted", format!("the largest F_mu at each {axis}, a = {}", report.inputs));
+    document.fact("Prior", prior_text(&report.prior));
     if let Some(epsilon) = report.epsilon {
-        document.line(Emphasis::Strong, format!("Required  LDP at most {epsilon}"));
+        document.fact("Required", format!("LDP at most {epsilon}"));
     }
-    document.line(Emphasis::Plain, "");
-    let names: String = CURVES.iter().map(|family| format!("{:>12}", family.name())).collect();
-    document.line(Emphasis::Strong, format!("{axis:>8}{:>12}{names}   {}", "optimum", "kind"));
-    for point in &report.points {
-        document.line(Emphasis::Plain, frontier_line(point));
-    }
-    document.picture(frontier_curves(report));
+    let names = CURVES.iter().map(|family| family.name());
+    let mut table = Table::new([axis, "optimum"].into_iter().chain(names).chain(["kind"]));
+    report.points.iter().for_each(|point| {
+        table.row(Emphasis::Plain, frontier_cells(point));
+    });
+    document.line(Emphasis::Plain, "").chart(frontier_curves(report));
+    document.line(Emphasis::Plain, "").table(table);
     let gap = report.points.iter().map(|point| point.gap / point.best.value).fold(0.0, f64::max);
     document.line(Emphasis::Plain, "").paragraph(
         Emphasis::Faint,
@@ -170,27 +212,24 @@ fn frontier_curves(report: &Frontier) -> Chart {
     })
 }
 
-fn frontier_line(point: &FrontierPoint) -> String {
-    let cell = |e: &Option<Evaluation>| format!("{:>12}", e.map_or("—".into(), |e| rounded(e.value, 5)));
-    let curves: String = point.curves.iter().map(cell).collect();
-    format!("{:>8}{}{curves}   {}", rounded(point.privacy, 4), cell(&Some(point.best)), point.kind)
+fn frontier_cells(point: &FrontierPoint) -> Vec<String> {
+    let cell = |e: &Option<Evaluation>| e.map_or("—".into(), |e| rounded(e.value, 5));
+    let (level, best) = (rounded(point.privacy, 4), cell(&Some(point.best)));
+    let curves = point.curves.iter().map(cell);
+    [level, best].into_iter().chain(curves).chain([point.kind.to_owned()]).collect()
 }
 
 /// The report of the job `choose`: the answer in words, then the numbers behind it.
 pub fn choose(report: &ChooseReport) -> Document {
     let mut document = Document::default();
     document.title("Which protocol");
-    document.line(Emphasis::Strong, format!("Users     {}", report.n));
-    document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
+    document.fact("Users", report.n.to_string()).fact("Prior", prior_text(&report.prior));
     for sentence in &report.sentences {
         document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, sentence);
     }
     for candidate in std::iter::once(&report.best).chain(&report.runner_up) {
-        document.line(Emphasis::Plain, "").line(Emphasis::Strong, summary(&candidate.protocol));
-        for evaluation in &candidate.evaluations {
-            document.push(Emphasis::Plain, format!("    {:<12}", evaluation.metric.symbol()));
-            told(&mut document, &evaluation.answer);
-        }
+        document.heading(summary(&candidate.protocol));
+        metrics(&mut document, &candidate.evaluations);
     }
     document
 }
@@ -199,19 +238,19 @@ pub fn choose(report: &ChooseReport) -> Document {
 pub fn budget(report: &BudgetReport) -> Document {
     let mut document = Document::default();
     document.title("What several protocols spend together");
-    document.line(Emphasis::Strong, format!("Prior     {}", prior_text(&report.prior)));
+    document.fact("Prior", prior_text(&report.prior));
     for account in [&report.worst_case, &report.average] {
-        document.line(Emphasis::Plain, "");
-        document.line(Emphasis::Strong, account.metric.symbol());
-        for (protocol, each) in report.protocols.iter().zip(&account.each) {
-            account_line(&mut document, &summary(protocol), each);
-        }
-        account_line(&mut document, "together", &account.together);
-        match &account.bound {
-            Ok(bound) => account_line(&mut document, bound_name(account), &Answer::of(Value::Number(*bound))),
-            Err(absence) => {
-                document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
-            }
+        document.heading(account.metric.symbol());
+        let bound = account.bound.as_ref().ok().map(|bound| Answer::of(Value::Number(*bound)));
+        let name = |protocol| super::clipped(&summary(protocol), 36);
+        let mut answers: Vec<(String, &Answer)> =
+            report.protocols.iter().map(name).zip(&account.each).collect();
+        answers.push(("together".into(), &account.together));
+        answers.extend(bound.iter().map(|bound| (bound_name(account).to_owned(), bound)));
+        document.table(values("protocol", &answers));
+        remarks(&mut document, &answers);
+        if let Err(absence) = &account.bound {
+            document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
         }
         left(&mut document, account);
     }
@@ -223,11 +262,6 @@ fn bound_name(account: &Account) -> &'static str {
         Metric::LocalPrivacyLevel => "at most (sum of levels)",
         _ => "at least (losses added up)",
     }
-}
-
-fn account_line(document: &mut Document, name: &str, answer: &Answer) {
-    document.push(Emphasis::Plain, format!("    {:<38}", super::clipped(name, 36)));
-    told(document, answer);
 }
 
 fn left(document: &mut Document, account: &Account) {

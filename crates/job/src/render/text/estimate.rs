@@ -5,7 +5,7 @@ use sottovoce::estimate::{Certificate, Estimate};
 use super::{INDENT, WIDTH, clipped};
 use crate::describe::summary;
 use crate::estimate::{Column, EstimateReport};
-use crate::render::document::{Document, Emphasis};
+use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
 
 /// Most columns of a label.
@@ -15,17 +15,14 @@ const LABEL: usize = 16;
 pub fn estimate(report: &EstimateReport) -> Document {
     let mut document = Document::default();
     document.title("Estimated frequencies");
-    document.line(Emphasis::Strong, format!("Protocol  {}", summary(&report.protocol)));
-    document.line(Emphasis::Strong, format!("Reports   {}", report.n));
-    let percent = rounded(100.0 * report.level, 6);
-    document.line(Emphasis::Strong, format!("Intervals {percent} %")).line(Emphasis::Plain, "");
+    document.fact("Protocol", summary(&report.protocol)).fact("Reports", report.n.to_string());
+    document.fact("Intervals", format!("{} %", rounded(100.0 * report.level, 6))).line(Emphasis::Plain, "");
     let found: Vec<&Estimate> = report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).collect();
     let label = report.labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).clamp(5, LABEL);
     let places = places(&found);
     let cell = 3 * (places + 3) + 7;
     for group in found.chunks(((WIDTH - label) / cell).max(1)) {
-        table(&mut document, report, group, (label, places));
-        document.line(Emphasis::Plain, "");
+        document.table(table(report, group, places)).line(Emphasis::Plain, "");
     }
     report.columns.iter().for_each(|column| explanation(&mut document, column));
     document
@@ -38,30 +35,26 @@ fn places(found: &[&Estimate]) -> usize {
     (1.0 - narrowest.log10()).ceil().clamp(3.0, 6.0) as usize
 }
 
-fn table(document: &mut Document, report: &EstimateReport, group: &[&Estimate], size: (usize, usize)) {
-    let (label, places) = size;
-    let (width, cell) = (places + 3, 3 * (places + 3) + 7);
-    let names = group.iter().map(|e| format!("{:^cell$}", e.estimator.name()));
-    document.line(Emphasis::Strong, format!("{:label$}", "") + &names.collect::<String>());
+/// Some of the estimates side by side, each with its interval.
+fn table(report: &EstimateReport, group: &[&Estimate], places: usize) -> Table {
+    let width = places + 3;
+    let mut table = Table::new(std::iter::once("").chain(group.iter().map(|e| e.estimator.name())));
     for (x, name) in report.labels.iter().enumerate() {
         let text = |e: &&Estimate| {
             let (value, low, high) = (e.values[x], e.intervals[x].low, e.intervals[x].high);
-            format!("  {value:>width$.places$} [{low:>width$.places$}, {high:>width$.places$}]")
+            format!("{value:.places$} [{low:>width$.places$}, {high:>width$.places$}]")
         };
-        let cells: String = group.iter().map(text).collect();
-        document.line(Emphasis::Plain, format!("{:<label$}{cells}", clipped(name, label)));
+        table.row(Emphasis::Plain, std::iter::once(clipped(name, LABEL)).chain(group.iter().map(text)));
     }
-    let sum = |e: &&Estimate| {
-        let value = format!("{:>width$.places$}", e.values.iter().sum::<f64>());
-        format!("{:<cell$}", format!("  {value}"))
-    };
-    let sums: String = group.iter().map(sum).collect();
-    document.line(Emphasis::Faint, format!("{:<label$}{sums}", "sum"));
+    // Under the estimates, not under their intervals.
+    let sum = |e: &&Estimate| format!("{:.places$}{:2$}", e.values.iter().sum::<f64>(), "", 2 * width + 5);
+    table.row(Emphasis::Faint, std::iter::once("sum".to_owned()).chain(group.iter().map(sum)));
+    table
 }
 
 fn explanation(document: &mut Document, column: &Column) {
-    document.push(Emphasis::Strong, format!("{:<16}", column.estimator.name()));
-    document.line(Emphasis::Plain, column.estimator.meaning());
+    let words = format!("{}: {}", column.estimator.name(), column.estimator.meaning());
+    document.paragraph(Emphasis::Plain, 0, WIDTH, &words);
     match &column.estimate {
         Ok(found) => {
             let words = format!("intervals: {}", found.interval_method.meaning());

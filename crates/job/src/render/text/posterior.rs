@@ -4,143 +4,144 @@ use sottovoce::Method;
 use sottovoce::posterior::{Posterior, Summary};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{INDENT, WIDTH, clipped, heading};
-use crate::posterior::PosteriorReport;
-use crate::render::document::{Document, Emphasis};
-use crate::render::number::{rounded, with_error};
+use super::{WIDTH, clipped, heading};
+use crate::posterior::{MOST_COMPARED, PosteriorReport};
+use crate::render::document::{Document, Emphasis, Table};
+use crate::render::number::{rounded, short, with_error};
 
-/// Columns of the labels and of the picture.
+/// Most columns of a label.
 const LABEL: usize = 14;
-const PICTURE: usize = 24;
 
 /// Most values that are listed; all are in the other formats.
-const MOST_LINES: usize = 100;
+const MOST_LINES: usize = MOST_COMPARED;
 
-/// The report of the job `posterior`: a line for each value, with its interval as a small picture.
+/// The report of the job `posterior`: a table of all values, and their intervals as a picture.
 pub fn posterior(report: &PosteriorReport) -> Document {
     let mut document = Document::default();
     let found = &report.posterior;
     document.title("What the reports say");
     heading(&mut document, &report.protocol, &report.prior);
-    document.fact("Reports", found.n.to_string()).picture(intervals(report)).line(Emphasis::Plain, "");
-    let level = format!("{} %", short_percent(report.level));
-    document.line(
-        Emphasis::Strong,
-        format!(
-            "{:<LABEL$}{:>9}{:>20}{:>10}{:>18}",
-            "P",
-            "mean",
-            format!("{level} interval"),
-            "T mean",
-            "T interval"
-        ),
-    );
-    let largest = found.p.iter().map(high).fold(0.0, f64::max);
-    for (x, (p, t)) in found.p.iter().zip(&found.t).enumerate().take(MOST_LINES) {
-        let label = clipped(&report.labels[x], LABEL - 1);
-        let [p_interval, t_interval] = [interval(p, 4), interval(t, 0)];
-        document.line(
-            Emphasis::Plain,
-            format!("{label:<LABEL$}{:>9.4}{p_interval:>20}{:>10.1}{t_interval:>18}", p.mean, t.mean),
-        );
-        document.line(Emphasis::Faint, format!("{:LABEL$}{}", "", picture(p, largest)));
-    }
+    document.fact("Reports", found.n.to_string());
+    method(&mut document, found);
+    document.line(Emphasis::Plain, "").table(table(report));
     if found.p.len() > MOST_LINES {
-        document.line(
-            Emphasis::Faint,
-            format!("… and {} more; --format csv has all", found.p.len() - MOST_LINES),
-        );
+        let more = found.p.len() - MOST_LINES;
+        document.paragraph(Emphasis::Faint, 0, WIDTH, &format!("… and {more} more; --format csv has all"));
     }
-    document.line(Emphasis::Plain, "");
-    explanation(&mut document, report);
+    let words = format!(
+        "P is the distribution that the values come from, T the tallies of these {} users themselves. Given the reports, each lies in its interval with \
+         probability {} %, and as likely below as above.{}",
+        found.n,
+        percent(report.level),
+        if linear(report).is_some() {
+            " Linear is the unbiased linear estimate, which may be negative."
+        } else {
+            ""
+        }
+    );
+    document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
+    document.line(Emphasis::Plain, "").chart(intervals(report));
     document
 }
 
-/// The interval of each value, as a chart for pages and files.
+fn linear(report: &PosteriorReport) -> Option<&[f64]> {
+    report.compared.as_ref()?.linear.as_deref()
+}
+
+fn table(report: &PosteriorReport) -> Table {
+    let (found, linear) = (&report.posterior, linear(report));
+    let interval_name = format!("{} % interval", percent(report.level));
+    let own = ["P", "mean", interval_name.as_str()].map(String::from);
+    let others = linear.map(|_| "linear".to_owned());
+    let header = own.into_iter().chain(others).chain(["T mean", "T interval"].map(String::from));
+    let mut table = Table::new(header);
+    for (x, (p, t)) in found.p.iter().zip(&found.t).enumerate().take(MOST_LINES) {
+        let name = clipped(&report.labels[x], LABEL);
+        let own = [name, format!("{:.4}", p.mean), interval(p, 4)];
+        let others = linear.map(|values| format!("{:.4}", values[x]));
+        let cells = own.into_iter().chain(others).chain([format!("{:.1}", t.mean), interval(t, 0)]);
+        table.row(Emphasis::Plain, cells);
+    }
+    table
+}
+
+/// The interval of each value, with what was believed before and the linear estimate beside it.
 fn intervals(report: &PosteriorReport) -> Chart {
-    let shown = report.posterior.p.iter().take(MOST_LINES);
-    let ends = |p: &Summary| p.quantiles.first().zip(p.quantiles.last()).map(|(low, high)| (low.1, high.1));
+    let level = percent(report.level);
     let point = |(row, p): (usize, &Summary)| Point {
         x: p.mean,
         y: row as f64,
         interval: ends(p),
         label: Some(rounded(p.mean, 3)),
-        note: None,
+        note: ends(p).map(|(low, high)| {
+            format!(
+                "{}: {}, {level} % from {} to {}",
+                report.labels[row],
+                rounded(p.mean, 4),
+                rounded(low, 4),
+                rounded(high, 4)
+            )
+        }),
     };
-    let level = short_percent(report.level);
-    let rows = Axis::rows(report.labels.iter().take(MOST_LINES).cloned());
-    Chart::new("How common each value is", Axis::new("share of the population", Scale::Linear), rows)
-        .under(format!("posterior mean and {level} % interval, {} reports", report.posterior.n))
-        .with(Series::new("P", Form::Marks, shown.enumerate().map(point).collect()))
-        .saying(format!(
-            "Given the reports, the share of each value lies in its interval with probability {level} %."
-        ))
-}
-
-fn explanation(document: &mut Document, report: &PosteriorReport) {
-    let found = &report.posterior;
-    let level = short_percent(report.level);
-    let words = format!(
-        "P is the distribution that the values come from, T the tallies of these {} users themselves. Given the reports, each lies in its interval with \
-         probability {level} %, and as likely below as above. In the picture, from 0 to the largest upper end, = is the interval and | the mean.",
-        found.n
-    );
-    document.paragraph(Emphasis::Faint, 0, WIDTH, &words).line(Emphasis::Plain, "");
-    document.line(Emphasis::Plain, format!("Method        {}", method(found)));
-    match &found.log_evidence {
-        Ok(e) => document.line(Emphasis::Plain, format!("Log evidence  {}", with_error(e.value, e.error))),
-        Err(reason) => {
-            document.paragraph(Emphasis::Plain, 0, WIDTH, &format!("Log evidence: none; {reason}"))
-        }
+    let points = |summaries: &[Summary]| summaries.iter().take(MOST_LINES).enumerate().map(point).collect();
+    let before = |summaries: &[Summary]| {
+        let plain = |p: Point| Point { label: None, note: None, ..p };
+        Vec::into_iter(points(summaries)).map(plain).collect()
     };
-    let Some(d) = &found.diagnostics else { return };
-    let words = format!(
-        "{} of {} draws; R-hat {:.3}; effective: bulk {:.0}, tail {:.0}",
-        d.chains, d.length, d.r_hat, d.bulk, d.tail
-    );
-    document.line(Emphasis::Plain, format!("Chains        {words}"));
-    if !d.converged {
-        document.paragraph(
-            Emphasis::Warning,
-            INDENT,
-            WIDTH,
-            "The chains have not converged: do not rely on these numbers.",
-        );
+    let rows = Axis::rows(report.labels.iter().take(MOST_LINES).map(|label| clipped(label, 40)));
+    let mut chart =
+        Chart::new("How common each value is", Axis::new("share of the population", Scale::Linear), rows)
+            .under(format!("posterior mean and {level} % interval, {} reports", report.posterior.n));
+    if let Some(compared) = &report.compared {
+        chart = chart.with(Series::new("prior", Form::Marks, before(&compared.prior)).as_reference());
     }
+    chart = chart.with(Series::new("posterior", Form::Marks, points(&report.posterior.p)));
+    if let Some(values) = linear(report) {
+        let place = |(row, value): (usize, &f64)| Point { x: *value, y: row as f64, ..Point::default() };
+        chart =
+            chart.with(Series::new("linear", Form::Marks, values.iter().enumerate().map(place).collect()));
+    }
+    chart.saying(format!(
+        "Given the reports, the share of each value lies in its interval with probability {level} %. The thin line is where it was believed to be before."
+    ))
 }
 
-fn method(found: &Posterior) -> &'static str {
-    match found.method {
+fn method(document: &mut Document, found: &Posterior) {
+    let name = match found.method {
         Method::ClosedForm => "closed form",
         Method::Quadrature => "quadrature",
         Method::Enumeration => "exact sum over all cases",
         _ => "Markov chains",
+    };
+    document.fact("Method", name);
+    if let Some(d) = &found.diagnostics {
+        let words = format!(
+            "{} of {} draws; R-hat {:.3}; effective: bulk {:.0}, tail {:.0}",
+            d.chains, d.length, d.r_hat, d.bulk, d.tail
+        );
+        document.fact("Chains", words);
+    }
+    let evidence = match &found.log_evidence {
+        Ok(e) => format!("{} (natural logarithm)", with_error(e.value, e.error)),
+        Err(reason) => format!("none; {reason}"),
+    };
+    document.fact("Evidence", evidence);
+    if found.diagnostics.as_ref().is_some_and(|d| !d.converged) {
+        let words = "The chains have not converged: do not rely on these numbers.";
+        document.paragraph(Emphasis::Warning, 0, WIDTH, words);
     }
 }
 
-fn short_percent(level: f64) -> String {
-    crate::render::number::short(100.0 * level)
+fn percent(level: f64) -> String {
+    short(100.0 * level)
 }
 
-/// The upper end of the interval.
-fn high(summary: &Summary) -> f64 {
-    summary.quantiles.last().map_or(summary.mean, |(_, value)| *value)
+/// The ends of the interval.
+fn ends(summary: &Summary) -> Option<(f64, f64)> {
+    summary.quantiles.first().zip(summary.quantiles.last()).map(|(low, high)| (low.1, high.1))
 }
 
 fn interval(summary: &Summary, places: usize) -> String {
-    let low = summary.quantiles.first().map_or(summary.mean, |(_, value)| *value);
-    format!("{low:.places$} – {:.places$}", high(summary))
-}
-
-/// The interval and mean between 0 and `largest`.
-fn picture(summary: &Summary, largest: f64) -> String {
-    let column = |value: f64| (value / largest * PICTURE as f64).round() as usize;
-    let low = summary.quantiles.first().map_or(summary.mean, |(_, value)| *value);
-    let (low, mean, high) = (column(low), column(summary.mean), column(high(summary)));
-    let mark = |at: usize| match at {
-        _ if at == mean => '|',
-        _ if (low..=high).contains(&at) => '=',
-        _ => ' ',
-    };
-    (0..=high.max(mean)).map(mark).collect()
+    let (low, high) = ends(summary).unwrap_or((summary.mean, summary.mean));
+    format!("{low:.places$} – {high:.places$}")
 }
