@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sottovoce_job::{Choice, Form, Format, Settings};
+use sottovoce_job::render::Render;
+use sottovoce_job::source::Written;
+use sottovoce_job::spec::ProtocolSpec;
+use sottovoce_job::{Choice, Form, Format, Settings, read_protocol};
 
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
@@ -14,6 +17,7 @@ use crate::command::{
     metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
     schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
 };
+use crate::watch::Watch;
 
 /// How private is a local differential privacy protocol, and how useful?
 ///
@@ -183,10 +187,36 @@ pub(crate) struct AccuracyArguments {
     pub(crate) time_limit: Duration,
 }
 
-impl AccuracyArguments {
+/// What every computation that may take long can be told: how good, how, and where its results go.
+#[derive(Debug, Args)]
+pub(crate) struct LongArguments {
+    #[command(flatten)]
+    pub(crate) accuracy: AccuracyArguments,
+    #[command(flatten)]
+    pub(crate) computation: ComputationArguments,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+impl LongArguments {
     /// The settings of the computation.
-    pub(crate) fn settings(&self, computation: &ComputationArguments) -> Settings {
-        Settings { tolerance: self.tolerance, seed: computation.seed, choice: self.method.into() }
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            tolerance: self.accuracy.tolerance,
+            seed: self.computation.seed,
+            choice: self.accuracy.method.into(),
+        }
+    }
+
+    /// Sets the number of threads, and begins to watch.
+    pub(crate) fn watch(&self) -> Watch {
+        self.computation.set_threads();
+        Watch::new(self.accuracy.time_limit, self.output.quiet)
+    }
+
+    /// Writes the report in the format asked for.
+    pub(crate) fn write(&self, watch: &Watch, report: &impl Render) -> crate::failure::Result {
+        watch.write(&self.output, &report.render(self.output.format.into()))
     }
 }
 
@@ -234,6 +264,27 @@ pub(crate) fn set_threads(threads: Option<u16>) {
         // The pool is set up once in the life of the process, and nothing has used it before.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         let _ = pool.build_global();
+    }
+}
+
+/// How reports or tallies are put together.
+#[derive(Debug, Args)]
+pub(crate) struct CountingArguments {
+    /// The protocol, for files that do not name it; those that do must agree
+    #[arg(short, long, value_name = "P")]
+    protocol: Option<String>,
+    /// What to keep of unary encoding, subset selection and local hash
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) form: FormArgument,
+    /// Count files of the same content too; by themselves they are refused as copies
+    #[arg(long)]
+    pub(crate) allow_copies: bool,
+}
+
+impl CountingArguments {
+    /// The protocol, if it was given.
+    pub(crate) fn protocol(&self) -> sottovoce_job::Result<Option<Written<ProtocolSpec>>> {
+        self.protocol.as_deref().map(read_protocol).transpose()
     }
 }
 

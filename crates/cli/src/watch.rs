@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use sottovoce_job::render::Document;
 use sottovoce_job::{Metric, Progress, Step};
 
-use crate::arguments::{AccuracyArguments, OutputArguments};
+use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Result};
 use crate::output::print;
 
@@ -41,8 +41,8 @@ struct Clock {
 }
 
 impl Watch {
-    /// A watch that listens to Ctrl-C.
-    pub(crate) fn new(accuracy: &AccuracyArguments, output: &OutputArguments) -> Self {
+    /// A watch that listens to Ctrl-C, ends each number after a time, and tells of progress unless it is to be quiet.
+    pub(crate) fn new(limit: Duration, quiet: bool) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         let told = std::io::stderr().is_terminal();
@@ -56,8 +56,8 @@ impl Watch {
             }
         });
         Watch {
-            limit: accuracy.time_limit,
-            seen: told && !output.quiet,
+            limit,
+            seen: told && !quiet,
             interrupted,
             clock: Mutex::new(Clock { start: Instant::now(), said: None }),
         }

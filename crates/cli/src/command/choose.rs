@@ -1,12 +1,10 @@
 //! `sottovoce choose`.
 
 use clap::Args;
-use sottovoce_job::render::Render;
 use sottovoce_job::{ChooseSpec, Result as JobResult, Target, read_prior};
 
-use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, number_of_users};
+use crate::arguments::{LongArguments, number_of_users};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,19 +43,14 @@ pub(crate) struct ChooseArguments {
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
 }
 
 pub(crate) fn run(arguments: &ChooseArguments) -> Result {
-    arguments.computation.set_threads();
     let spec = spec(arguments)?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let report = spec.run(Some(&|step| watch.hear(step)))?;
-    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+    arguments.long.write(&watch, &report)
 }
 
 fn spec(arguments: &ChooseArguments) -> JobResult<ChooseSpec> {
@@ -70,6 +63,6 @@ fn spec(arguments: &ChooseArguments) -> JobResult<ChooseSpec> {
         least_average_privacy: arguments.min_average_privacy,
         target: digits.or(decimal).or(arguments.u_distr.map(Target::DistributionUtility)),
         prior: read_prior(&arguments.prior)?,
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }

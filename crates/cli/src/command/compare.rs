@@ -4,11 +4,8 @@ use clap::Args;
 use sottovoce_job::render::Render;
 use sottovoce_job::{CompareSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, number_of_users,
-};
+use crate::arguments::{LongArguments, PictureArguments, number_of_users};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,22 +50,17 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "METRIC")]
     sort: Option<String>,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
     #[command(flatten)]
     picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result {
-    arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let comparison = job.run_watched(&|step| watch.hear(step));
-    arguments.picture.write(&comparison.text(), arguments.output.quiet)?;
-    watch.write(&arguments.output, &comparison.render(arguments.output.format.into()))
+    arguments.picture.write(&comparison.text(), arguments.long.output.quiet)?;
+    arguments.long.write(&watch, &comparison)
 }
 
 fn spec(arguments: &CompareArguments) -> JobResult<CompareSpec> {
@@ -80,6 +72,6 @@ fn spec(arguments: &CompareArguments) -> JobResult<CompareSpec> {
         sweep: arguments.sweep.clone(),
         metrics: arguments.metrics.clone(),
         sort: arguments.sort.clone(),
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }

@@ -4,11 +4,8 @@ use clap::{Args, ValueEnum};
 use sottovoce_job::render::{Document, Render};
 use sottovoce_job::{Axis, DesignSpec, FrontierSpec, Result as JobResult, read_prior};
 
-use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, number_of_users,
-};
+use crate::arguments::{LongArguments, PictureArguments, number_of_users};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,11 +54,7 @@ pub(crate) struct DesignArguments {
     #[arg(long, value_name = "COUNT", default_value_t = 19, requires = "frontier")]
     points: usize,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
     #[command(flatten)]
     picture: PictureArguments,
 }
@@ -80,23 +73,22 @@ enum AxisArgument {
 
 /// Without `--frontier`, `-o` is the file for the protocol, and the report goes to standard output.
 pub(crate) fn run(arguments: &DesignArguments) -> Result {
-    arguments.computation.set_threads();
-    let format = arguments.output.format.into();
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let format = arguments.long.output.format.into();
+    let watch = arguments.long.watch();
     if arguments.frontier {
         let curve = frontier(arguments)?.run_watched(&|step| watch.hear(step))?;
         if !watch.interrupted() {
-            arguments.picture.write(&curve.text(), arguments.output.quiet)?;
+            arguments.picture.write(&curve.text(), arguments.long.output.quiet)?;
         }
-        return watch.write(&arguments.output, &curve.render(format));
+        return watch.write(&arguments.long.output, &curve.render(format));
     }
     let report = spec(arguments)?.check()?.run(Some(&|step| watch.hear(step)))?;
-    if arguments.output.file().is_some() && !watch.interrupted() {
+    if arguments.long.output.file().is_some() && !watch.interrupted() {
         // Unwrap safety: a specification has text keys, and writing to a string does not fail.
         let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";
-        arguments.output.write(&Document::plain(protocol))?;
+        arguments.long.output.write(&Document::plain(protocol))?;
     }
-    watch.print(&arguments.output, &report.render(format))
+    watch.print(&arguments.long.output, &report.render(format))
 }
 
 fn spec(arguments: &DesignArguments) -> JobResult<DesignSpec> {
@@ -106,7 +98,7 @@ fn spec(arguments: &DesignArguments) -> JobResult<DesignSpec> {
         least_average_privacy: arguments.min_average_privacy,
         prior: read_prior(&arguments.prior)?,
         users: arguments.users,
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }
 
@@ -121,6 +113,6 @@ fn frontier(arguments: &DesignArguments) -> JobResult<FrontierSpec> {
         epsilon: arguments.epsilon,
         prior: read_prior(&arguments.prior)?,
         points: arguments.points,
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }

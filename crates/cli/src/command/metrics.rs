@@ -1,14 +1,10 @@
 //! `sottovoce metrics`.
 
 use clap::Args;
-use sottovoce_job::render::Render;
 use sottovoce_job::{MetricsSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments, number_of_users,
-};
+use crate::arguments::{LongArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,19 +43,14 @@ pub(crate) struct MetricsArguments {
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
 }
 
 pub(crate) fn run(arguments: &MetricsArguments) -> Result {
-    arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let report = job.run_watched(&|step| watch.hear(step));
-    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+    arguments.long.write(&watch, &report)
 }
 
 fn spec(arguments: &MetricsArguments) -> JobResult<MetricsSpec> {
@@ -68,9 +59,9 @@ fn spec(arguments: &MetricsArguments) -> JobResult<MetricsSpec> {
         prior: read_prior(&arguments.subject.prior)?,
         users: arguments.users.clone(),
         metrics: arguments.metrics.clone(),
-        tolerance: arguments.accuracy.tolerance,
-        choice: arguments.accuracy.method.into(),
-        seed: arguments.computation.seed,
+        tolerance: arguments.long.accuracy.tolerance,
+        choice: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
     })
 }
 

@@ -7,12 +7,9 @@ use sottovoce_job::posterior::draws_csv;
 use sottovoce_job::render::Render;
 use sottovoce_job::{PosteriorSpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, SubjectArguments,
-};
+use crate::arguments::{LongArguments, PictureArguments, SubjectArguments};
 use crate::failure::Result;
 use crate::output::write_file;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,25 +56,20 @@ pub(crate) struct PosteriorArguments {
     #[arg(long)]
     allow_unconverged: bool,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
     #[command(flatten)]
     picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
-    arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let report = job.run(Some(&|progress| watch.hear_draws(progress)))?;
     if let Some(path) = &arguments.draws_out {
         write_file(path, draws_csv(&report).as_bytes())?;
     }
-    arguments.picture.write(&report.text(), arguments.output.quiet)?;
-    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+    arguments.picture.write(&report.text(), arguments.long.output.quiet)?;
+    arguments.long.write(&watch, &report)
 }
 
 fn spec(arguments: &PosteriorArguments) -> JobResult<PosteriorSpec> {
@@ -88,8 +80,8 @@ fn spec(arguments: &PosteriorArguments) -> JobResult<PosteriorSpec> {
         level: arguments.level,
         draws: if arguments.draws_out.is_some() { arguments.draws } else { 0 },
         grid: arguments.grid,
-        choice: arguments.accuracy.method.into(),
-        seed: arguments.computation.seed,
+        choice: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
         unconverged: arguments.allow_unconverged,
     })
 }

@@ -4,12 +4,8 @@ use clap::Args;
 use sottovoce_job::render::Render;
 use sottovoce_job::{Result as JobResult, SplitSpec, read_prior, read_protocol};
 
-use crate::arguments::{
-    AccuracyArguments, ComputationArguments, OutputArguments, PictureArguments, SubjectArguments,
-    number_of_users,
-};
+use crate::arguments::{LongArguments, PictureArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,22 +31,17 @@ pub(crate) struct SplitArguments {
     #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
     users: u64,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
     #[command(flatten)]
     picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &SplitArguments) -> Result {
-    arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let split = job.run_watched(&|step| watch.hear(step));
-    arguments.picture.write(&split.text(), arguments.output.quiet)?;
-    watch.write(&arguments.output, &split.render(arguments.output.format.into()))
+    arguments.picture.write(&split.text(), arguments.long.output.quiet)?;
+    arguments.long.write(&watch, &split)
 }
 
 fn spec(arguments: &SplitArguments) -> JobResult<SplitSpec> {
@@ -58,6 +49,6 @@ fn spec(arguments: &SplitArguments) -> JobResult<SplitSpec> {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
         users: arguments.users,
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }

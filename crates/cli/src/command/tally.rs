@@ -1,9 +1,9 @@
 //! `sottovoce tally`.
 
 use clap::Args;
-use sottovoce_job::{TallySpec, read_protocol};
+use sottovoce_job::TallySpec;
 
-use crate::arguments::{CollectionOutput, FormArgument};
+use crate::arguments::{CollectionOutput, CountingArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -24,27 +24,20 @@ pub(crate) struct TallyArguments {
     /// Files, directories or patterns; `-` for standard input
     #[arg(required = true)]
     reports: Vec<String>,
-    /// The protocol, for files that do not name it; those that do must agree
-    #[arg(short, long, value_name = "P")]
-    protocol: Option<String>,
-    /// What to keep of unary encoding, subset selection and local hash
-    #[arg(long, value_enum, default_value_t)]
-    form: FormArgument,
-    /// Count files of the same content too; by themselves they are refused as copies
-    #[arg(long)]
-    allow_copies: bool,
+    #[command(flatten)]
+    counting: CountingArguments,
     #[command(flatten)]
     output: CollectionOutput,
 }
 
 pub(crate) fn run(arguments: &TallyArguments) -> Result {
     arguments.output.run(|output| {
-        let protocol = arguments.protocol.as_deref().map(read_protocol).transpose()?;
+        let counting = &arguments.counting;
         let spec = TallySpec {
             reports: arguments.reports.clone(),
-            protocol,
-            form: arguments.form.into(),
-            allow_copies: arguments.allow_copies,
+            protocol: counting.protocol()?,
+            form: counting.form.into(),
+            allow_copies: counting.allow_copies,
             output,
         };
         spec.run()

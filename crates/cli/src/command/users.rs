@@ -1,14 +1,12 @@
 //! `sottovoce users`.
 
 use clap::Args;
-use sottovoce_job::render::Render;
 use sottovoce_job::{
     ExpectedError, Result as JobResult, Target, UsersSpec, Wanted, read_prior, read_protocol,
 };
 
-use crate::arguments::{AccuracyArguments, ComputationArguments, OutputArguments, SubjectArguments};
+use crate::arguments::{LongArguments, SubjectArguments};
 use crate::failure::Result;
-use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,11 +33,7 @@ pub(crate) struct UsersArguments {
     #[command(flatten)]
     error: ErrorArguments,
     #[command(flatten)]
-    accuracy: AccuracyArguments,
-    #[command(flatten)]
-    computation: ComputationArguments,
-    #[command(flatten)]
-    output: OutputArguments,
+    long: LongArguments,
 }
 
 /// What is wanted: exactly one of these.
@@ -91,11 +85,10 @@ impl UsersArguments {
 }
 
 pub(crate) fn run(arguments: &UsersArguments) -> Result {
-    arguments.computation.set_threads();
     let job = spec(arguments)?.check()?;
-    let watch = Watch::new(&arguments.accuracy, &arguments.output);
+    let watch = arguments.long.watch();
     let report = job.run_watched(&|step| watch.hear(step))?;
-    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
+    arguments.long.write(&watch, &report)
 }
 
 fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
@@ -103,6 +96,6 @@ fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
         wanted: arguments.wanted()?,
-        settings: arguments.accuracy.settings(&arguments.computation),
+        settings: arguments.long.settings(),
     })
 }
