@@ -277,7 +277,8 @@ impl Solver<'_> {
         if self.problem.is_over(found.search.priced, found.search.bound) {
             return Ok(found);
         }
-        let most = MERGING_COSTS * self.problem.tolerance().max(found.search.bound);
+        let left = found.search.found.first().map_or(0.0, |(excess, _)| *excess);
+        let most = MERGING_COSTS * self.problem.tolerance().max(left);
         for near in MERGED_WITHIN {
             // At high privacy all directions are near each other.
             let columns = self.merged(&found, near * self.problem.cone.span.powi(2));
