@@ -191,7 +191,7 @@ fn trial(protocol: &Protocol, alpha: &[f64], n: usize, seed: u64) -> (bool, usiz
 
 /// Simulated distributions and reports: 90 % intervals cover nine times of ten, and the truth is as likely anywhere among the draws.
 ///
-/// Each case may be off by four binomial standard deviations, and χ² of ten classes of ranks may reach 45 (nine degrees of freedom). Over all twenty cases
+/// Each case may be off by four binomial standard deviations, and χ² of ten classes of ranks may reach 45 (nine degrees of freedom). Over all eighteen cases
 /// the false-alarm rate is 0.4 % for 60 trials a case and 0.2 % for 1,000.
 #[test]
 fn intervals_cover_as_often_as_they_say() {
@@ -207,7 +207,9 @@ fn intervals_cover_as_often_as_they_say() {
             Protocol::subset(4, 2, epsilon).unwrap(),
             Protocol::matrix(rows.clone()).unwrap(),
         ];
-        for (number, protocol) in protocols.iter().enumerate() {
+        // The matrix is the same at every epsilon.
+        let different = if epsilon == 0.5 { 5 } else { 4 };
+        for (number, protocol) in protocols.iter().enumerate().take(different) {
             let alpha: &[f64] = if number == 4 { &[0.5, 1.0, 2.0] } else { &[0.5, 1.0, 2.0, 0.3] };
             // 500 users of four values need chains, except under randomised response: for the long run.
             for n in if full { [10, 500] } else { [10, 60] } {
