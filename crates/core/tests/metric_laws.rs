@@ -11,7 +11,7 @@ use sottovoce::metric::{
     Absence, Settings, asymptotic_utility, average_privacy, effective_participation, participation_bound,
     private_leakage, truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
-use sottovoce::{Evaluation, Method, Prior, Protocol};
+use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 use strategies::{dirichlet, matrix_with, protocol, simple};
 
 const SETTINGS: Settings = Settings { tolerance: Some(1e-3), seed: 1, choice: Choice::Automatic };
@@ -194,5 +194,52 @@ proptest! {
         let near = leakage(&protocol, &concentrated(&p)).plus(leakage(&protocol, &concentrated(&other))).times(0.5);
         // The spread of the concentrated prior moves the leakage by about 1/α0.
         prop_assert!((at_points.value - near.value).abs() < 1e-5, "{at_points:?} {near:?}");
+    }
+}
+
+/// `H(X⃗)` and `I(Y⃗;X⃗)` of two users, summed over all their values and reports. `P(x⃗) = α_x (α_x' + [x = x'])/(α0 (α0 + 1))`.
+fn literal_totals(protocol: &Protocol, prior: &Prior) -> (f64, f64) {
+    let Prior::Dirichlet(dirichlet) = prior else { panic!("a Dirichlet prior was asked for") };
+    let (alpha, total) = (dirichlet.alpha(), dirichlet.total());
+    let matrix = protocol.to_matrix().unwrap();
+    let rows: Vec<&[f64]> = matrix.rows().collect();
+    let pairs = |size: usize| (0..size).flat_map(move |i| (0..size).map(move |j| (i, j)));
+    let both =
+        |x: usize, z: usize| alpha[x] * (alpha[z] + f64::from(u8::from(x == z))) / (total * (total + 1.0));
+    let x_ln = |p: f64, q: f64| if p > 0.0 { p * q.ln() } else { 0.0 };
+    let entropy = -pairs(alpha.len()).map(|(x, z)| x_ln(both(x, z), both(x, z))).sum::<f64>();
+    let mut information = 0.0;
+    for (y, w) in pairs(rows.len()) {
+        let reported: f64 = pairs(alpha.len()).map(|(x, z)| both(x, z) * rows[y][x] * rows[w][z]).sum();
+        let term = |(x, z)| {
+            let q: f64 = rows[y][x] * rows[w][z];
+            both(x, z) * x_ln(q, q / reported)
+        };
+        information += pairs(alpha.len()).map(term).sum::<f64>();
+    }
+    (entropy, information)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The paper's table: three parts add up to each total, by columns and by sides, and the aggregator has at most what the users have.
+    #[test]
+    fn the_split_adds_up((protocol, prior) in (2usize..4).prop_flat_map(|a| (simple(a), dirichlet(a)))) {
+        let analysis = Analysis::new(&protocol, &prior).unwrap();
+        let number = |metric| analysis.answer(metric, Some(2)).number().unwrap();
+        let users = [Metric::UsersDistribution, Metric::UsersGroup, Metric::UsersIndividual].map(number);
+        let told = [Metric::AggregatorDistribution, Metric::AggregatorGroup, Metric::AggregatorIndividual].map(number);
+        let (entropy, information) = literal_totals(&protocol, &prior);
+        let sum = |parts: &[Evaluation]| parts.iter().map(|part| part.value).sum::<f64>();
+        prop_assert!((sum(&users) - entropy).abs() < 1e-10, "{users:?} {entropy}");
+        prop_assert!((sum(&told) - information).abs() <= 1e-9 + slack(&told), "{told:?} {information}");
+        for (told, users) in told.into_iter().zip(users) {
+            prop_assert!(told.value >= -slack(&[told]) && at_most(told, users), "{told:?} {users:?}");
+        }
+        prop_assert!((number(Metric::UsersTally).value - sum(&users[..2])).abs() < 1e-10);
+        prop_assert!((number(Metric::AggregatorTally).value - sum(&told[..2])).abs() <= 1e-10 + slack(&told));
+        prop_assert!((number(Metric::AggregatorPrivate).value - sum(&told[1..])).abs() <= 1e-9 + slack(&told));
+        prop_assert!((number(Metric::AggregatorTotal).value - information).abs() <= 1e-9 + slack(&told));
     }
 }
