@@ -376,6 +376,16 @@ const TALLIES: &[(&str, &str, &[&str])] = &[
         &["not faithful (rank 2 < 3 inputs)"],
     ),
     ("grr:a=3,eps=1", r#"{"counts": "#, &["inline JSON: not valid tallies", "line 1"]),
+    (
+        "grr:a=3,eps=1",
+        r#"{"protocol": {"kind": "grr", "a": 3, "epsilon": 2}, "counts": [{"y": 0, "count": 2}]}"#,
+        &["the reports were made with another protocol", r#""epsilon": 2"#],
+    ),
+    (
+        "grr:a=2,eps=1,labels=no/yes",
+        r#"{"protocol": {"kind": "grr", "a": 2, "epsilon": 1, "labels": ["yes", "no"]}, "counts": [{"y": 0, "count": 2}]}"#,
+        &["the reports were made with another protocol"],
+    ),
     ("grr:a=3,eps=1", "no/such/tallies.json", &["no/such/tallies.json: cannot be read"]),
     ("grr:a=3,eps=1", ".", &["is a directory"]),
 ];
@@ -384,6 +394,9 @@ const TALLIES: &[(&str, &str, &[&str])] = &[
 fn tallies_that_do_not_fit_are_refused() {
     for (protocol, tallies, words) in TALLIES {
         refused(&["estimate", "-p", protocol, "--tallies", tallies], words);
+        if tallies.contains("\"protocol\"") {
+            refused(&["posterior", "-p", protocol, "--tallies", tallies], words);
+        }
     }
     let good = ["estimate", "-p", "grr:a=3,eps=1", "--tallies", r#"{"counts": [{"y": 0, "count": 2}]}"#];
     let with = |more: &[&'static str]| [&good[..], more].concat();
@@ -395,6 +408,13 @@ fn tallies_that_do_not_fit_are_refused() {
         &with(&["--estimator", "lineal"]),
         &["unknown estimator `lineal`", "norm_sub, base_cut, ml, posterior_mean and all"],
     );
+}
+
+#[test]
+fn a_design_without_a_requirement_is_refused() {
+    for command in [&["design", "--a", "4"][..], &["choose", "--a", "4", "--n", "100"]] {
+        refused(command, &["nothing is required", "epsilon", "average privacy"]);
+    }
 }
 
 #[test]

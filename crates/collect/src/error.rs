@@ -165,6 +165,12 @@ pub enum Error {
         /// Its version.
         version: u32,
     },
+    /// Tallies that name another protocol than the one given.
+    #[error("the reports were made with another protocol than the one given: {found}")]
+    MadeOtherwise {
+        /// The specification in the tallies.
+        found: String,
+    },
     /// Reports or tallies of another protocol.
     #[error("{file}: is of another protocol: its fingerprint begins with {found}, not with {expected}")]
     OtherProtocol {

@@ -280,6 +280,9 @@ pub enum Error {
         "a design needs a Dirichlet prior or a mixture of Dirichlets; under finitely many points or a prior of one's own there is no method"
     )]
     DesignPrior,
+    /// A requirement without a limit.
+    #[error("nothing is required: give a largest epsilon, a least average privacy, or both")]
+    NothingRequired,
     /// The search for a design ended without a protocol.
     #[error("the search for the best protocol did not converge")]
     DesignNotConverged,

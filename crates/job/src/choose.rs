@@ -19,6 +19,9 @@ use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::check_users;
 use crate::users::{Target, UsersSpec};
 
+/// The error of the digits, in base e, to which protocols are judged at the number of users.
+const DIGIT: f64 = 0.02;
+
 /// What is asked, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChooseSpec {
@@ -192,7 +195,9 @@ impl Chooser<'_> {
 
     /// The metric that counts, at the number of users.
     fn at_users(&self, protocol: &Protocol, choice: Choice) -> MetricEvaluation {
-        let settings = Settings { choice, ..self.spec.settings };
+        // To a fiftieth of a digit, unless the user wants otherwise.
+        let tolerance = self.spec.settings.tolerance.unwrap_or(DIGIT * (self.spec.inputs as f64 - 1.0));
+        let settings = Settings { choice, tolerance: Some(tolerance), ..self.spec.settings };
         let (metric, users) = (self.spec.metric(), Some(self.spec.users));
         // Unwrap safety: the protocol is on the inputs of the prior.
         let analysis = Analysis::with_settings(protocol, &self.prior, settings).unwrap();

@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 use sottovoce_collect::files::inputs::Input;
-use sottovoce_collect::{Error as CollectError, Identity};
+use sottovoce_collect::{Error as CollectError, Identity, TalliesFile};
 
 use crate::error::Result;
 use crate::source::{Source, Written};
-use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, read_protocol};
+use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, read_protocol, shown};
 
 /// What a job of a collection did, in a few facts.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,24 @@ impl Identified {
             return Err(CollectError::WrongFingerprint { file: input.to_string() }.into());
         }
         Ok(found)
+    }
+}
+
+/// The tallies in a text, unless they name another protocol than the one given. Labels may be left out of that, but not be others.
+pub(crate) fn tallies_of(text: &str, given: &NamedProtocol) -> Result<TalliesFile, CollectError> {
+    let file = TalliesFile::read(text)?;
+    // Only what the user wrote may name a file to be read.
+    let Some(specification) = file.specification().filter(|text| text.starts_with('{')) else {
+        return Ok(file);
+    };
+    let named = read_protocol(specification).and_then(|written| written.check(&PriorSpec::Jeffreys));
+    let same = named.is_ok_and(|named| {
+        let unlabelled = given.spec.labels.is_none();
+        named.protocol == given.protocol && (unlabelled || named.spec.labels == given.spec.labels)
+    });
+    match same {
+        true => Ok(file),
+        false => Err(CollectError::MadeOtherwise { found: shown(specification) }),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The job `estimate`: from tallies to frequencies, by several estimators side by side, always with intervals.
 
 use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP};
-use sottovoce_collect::read_reports;
 
+use crate::collection::tallies_of;
 use crate::error::{Error, Result};
 use crate::source::{Written, locate_tallies};
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
@@ -55,7 +55,8 @@ impl EstimateSpec {
         let prior = self.prior.check(named.protocol.inputs())?;
         let estimators = estimators(&self.estimators)?;
         let (source_name, text) = locate_tallies(&self.tallies)?;
-        let reports = read_reports(&text, &named.protocol)
+        let reports = tallies_of(&text, &named)
+            .and_then(|file| file.reports(&named.protocol))
             .map_err(|problem| Error::Tallies { source_name, problem })?;
         drop(text);
         let estimation = Estimation::new(&named.protocol, reports, self.level)?

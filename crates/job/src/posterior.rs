@@ -4,8 +4,8 @@ use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::information::{Choice, Observer};
 use sottovoce::posterior::{Options, Posterior, Summary, posterior};
 use sottovoce::{Protocol, Tallies};
-use sottovoce_collect::read_tallies;
 
+use crate::collection::tallies_of;
 use crate::error::{Error, Result};
 use crate::source::{Written, locate_tallies};
 use crate::spec::{PriorSpec, ProtocolSpec};
@@ -103,7 +103,8 @@ impl PosteriorSpec {
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;
         let (source_name, text) = locate_tallies(&self.tallies)?;
-        let tallies = read_tallies(&text, &subject.protocol.protocol)
+        let tallies = tallies_of(&text, &subject.protocol)
+            .and_then(|file| file.check(&subject.protocol.protocol))
             .map_err(|problem| Error::Tallies { source_name, problem })?;
         Ok(PosteriorJob { subject, tallies, spec: self.clone() })
     }

@@ -4,6 +4,7 @@
 //! counted if the user wants that. Its text goes into no message: what is misspelt is a secret all the same, and messages end up in logs.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use parquet::file::reader::FileReader;
 use parquet::record::Field;
@@ -150,15 +151,26 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
 fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: usize) -> Result<()> {
     let file = collector.input.to_string();
     let damaged = |error: csv::Error| Error::Damaged { file: file.clone(), message: error.to_string() };
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(lines);
-    let mut record = csv::ByteRecord::new();
+    // Carriage returns are taken off here, because a reader that does it counts their lines late. A line feed at the end makes all lines alike.
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(lines.chain(&b"\n"[..]));
+    let (mut record, mut last) = (csv::ByteRecord::new(), 1);
     while reader.read_byte_record(&mut record).map_err(damaged)? {
-        // The header was line 1.
-        let line = 1 + record.position().map_or(0, csv::Position::line);
-        if record.len() == columns {
-            collector.text(line, &record[at])?;
-        } else {
-            collector.value(line, Err(ValueProblem::Row))?;
+        // The reader stands behind the record, and never saw the header, line 1; quoted values may have line feeds.
+        let within = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+        // A quote that is never closed swallows the last line feed too.
+        let line = (reader.position().line() - within).max(last + 1);
+        last = line;
+        match record.len() {
+            1 if &record[0] == b"\r" => {}
+            length if length == columns => {
+                let value = &record[at];
+                collector.text(line, value.strip_suffix(b"\r").unwrap_or(value))?;
+            }
+            _ => collector.value(line, Err(ValueProblem::Row))?,
         }
     }
     Ok(())

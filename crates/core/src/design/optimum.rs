@@ -29,6 +29,8 @@ const NEGLIGIBLE_WEIGHT: f64 = 1e-5;
 const MERGING_COSTS: f64 = 1.5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
 const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
+/// The share of a protocol that says nothing in a design: some units of the last place, and far below any error.
+const BLANK: f64 = 1e-14;
 /// The budget is missed by so much on the safe side, more than its evaluation is off by.
 const SAFETY: f64 = 1e-10;
 
@@ -389,6 +391,11 @@ impl Solver<'_> {
         for x in 0..self.problem.classes.inputs() {
             let sum: f64 = rows.iter().map(|row| row[x]).sum();
             rows.iter_mut().for_each(|row| row[x] /= sum);
+        }
+        // Rounding must not raise the level: a trace of the protocol that says nothing, with the same weights.
+        for row in &mut rows {
+            let mean = row.iter().sum::<f64>() / row.len() as f64;
+            row.iter_mut().for_each(|q| *q += BLANK * (mean - *q));
         }
         // Unwrap safety: the weights meet the constraints, so the columns are distributions.
         Protocol::matrix(rows).unwrap()

@@ -23,7 +23,7 @@ impl Requirement {
             in_range("average_privacy", privacy, |l| l > 0.0 && l < 1.0, "between 0 and 1, exclusively")?;
         }
         if epsilon.is_none() && average_privacy.is_none() {
-            return Err(Error::Empty { name: "requirement" });
+            return Err(Error::NothingRequired);
         }
         Ok(Requirement { epsilon, average_privacy })
     }
