@@ -393,9 +393,11 @@ impl Solver<'_> {
             rows.iter_mut().for_each(|row| row[x] /= sum);
         }
         // Rounding must not raise the level: a trace of the protocol that says nothing, with the same weights.
+        // Without a level the zeros stay zeros.
+        let blank = if self.problem.epsilon.is_some() { BLANK } else { 0.0 };
         for row in &mut rows {
             let mean = row.iter().sum::<f64>() / row.len() as f64;
-            row.iter_mut().for_each(|q| *q += BLANK * (mean - *q));
+            row.iter_mut().for_each(|q| *q += blank * (mean - *q));
         }
         // Unwrap safety: the weights meet the constraints, so the columns are distributions.
         Protocol::matrix(rows).unwrap()
