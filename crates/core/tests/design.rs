@@ -147,11 +147,41 @@ fn unlike_inputs_are_treated_unlike() {
 }
 
 #[test]
+fn average_privacy_can_be_required_of_eight_like_inputs() {
+    let prior = jeffreys(8);
+    let (protocol, gap) = design(&prior, None, Some(0.6));
+    assert!(gap < 1e-4, "{gap}");
+    assert_eq!(protocol.kind(), "erasure");
+    let (protocol, gap) = design(&prior, Some(2.0), Some(0.85));
+    assert!(gap < 1e-4, "{gap}");
+    assert!(privacy(&protocol, &prior) >= 0.85 && protocol.level().unwrap() <= 2.0);
+}
+
+/// A designed matrix is rounded so that neither a level is exceeded nor a zero lost.
+#[test]
+fn matrices_keep_their_level_and_their_zeros() {
+    let prior = Prior::dirichlet(vec![0.5, 2.0, 1.0]).unwrap();
+    for epsilon in [0.1, 1.0, 3.0] {
+        for least in [None, Some(0.8)] {
+            let (protocol, _) = design(&prior, Some(epsilon), least);
+            let level = protocol.level().unwrap();
+            assert!(level <= epsilon && level > 0.0, "{epsilon} {least:?} {level}");
+        }
+    }
+    let (protocol, gap) = design(&prior, None, Some(0.6));
+    assert!(gap < 1e-4, "{gap}");
+    let Protocol::Matrix(matrix) = &protocol else { panic!("{protocol:?}") };
+    assert!(matrix.rows().any(|row| row.iter().filter(|q| **q == 0.0).count() == 2), "{matrix:?}");
+    assert_eq!(protocol.level().unwrap(), f64::INFINITY);
+}
+
+#[test]
 fn what_cannot_be_designed_is_refused() {
     let refused = |prior: &Prior, epsilon, least| {
         best_protocol(prior, &Requirement::new(epsilon, least).unwrap(), Effort::default()).is_err()
     };
-    assert!(refused(&jeffreys(7), None, Some(0.5)));
+    assert!(refused(&jeffreys(11), None, Some(0.5)));
+    assert!(refused(&Prior::dirichlet((1..8).map(f64::from).collect()).unwrap(), None, Some(0.5)));
     assert!(refused(&jeffreys(10_001), Some(1.0), None));
     assert!(refused(&Prior::dirichlet((1..14).map(f64::from).collect()).unwrap(), Some(1.0), None));
     for (epsilon, least) in [(None, None), (Some(-1.0), None), (Some(f64::NAN), None), (None, Some(1.0))] {

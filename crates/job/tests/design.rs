@@ -190,6 +190,7 @@ fn the_certificate_for_epsilon_holds() {
 fn the_certificate_for_average_privacy_holds() {
     check(&report(3, None, Some(0.6), "jeffreys"), &[0.5; 3]);
     check(&report(3, None, Some(0.5), "dirichlet:alpha=4/4/6"), &[4.0, 4.0, 6.0]);
+    check(&report(4, None, Some(0.6), "dirichlet:alpha=0.5/2/0.5/1"), &[0.5, 2.0, 0.5, 1.0]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(crate) struct DesignArguments {
 /// The privacy along the curve, as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum AxisArgument {
-    /// Average privacy, up to six values
+    /// Average privacy, up to six values, or ten under a symmetric prior
     #[default]
     #[value(name = "s_mu")]
     Average,

@@ -85,8 +85,8 @@ impl Effort<'_> {
     fn points(self, inputs: usize, limited: bool) -> usize {
         match (inputs, limited) {
             (..=3, _) => 6_000,
-            (4..=6, true) => 8_192,
-            (4..=6, false) => 32_768,
+            (4, _) | (5..=6, false) => 32_768,
+            (5..=6, true) => 8_192,
             _ => 4_096,
         }
     }
@@ -95,7 +95,8 @@ impl Effort<'_> {
 /// The protocol of largest asymptotic utility among all that meet the requirement.
 ///
 /// # Method and cost
-/// See the module. Without a limit on the average privacy up to twelve inputs, or ten thousand under a symmetric prior; with one up to six.
+/// See the module. Without a limit on the average privacy up to twelve inputs, or ten thousand under a symmetric prior; with one up to
+/// six, or ten under a symmetric prior.
 ///
 /// # Accuracy
 /// As the certificate states.

@@ -14,8 +14,10 @@ use crate::protocol::Protocol;
 
 /// Inputs for which all `2^a` two-valued directions are priced.
 pub(super) const MOST_INPUTS: usize = 12;
-/// Inputs for which directions inside the cone are searched. An orbit has up to `a!` members.
+/// Inputs for which directions inside the cone are searched if the prior tells inputs apart: their orders are as many as `a!`.
 pub(super) const MOST_INPUTS_LIMITED: usize = 6;
+/// The same if it does not: one order, but the rounds of an optimum's orbits grow quickly.
+pub(super) const MOST_INPUTS_LIMITED_SYMMETRIC: usize = 10;
 
 /// How many times fewer points are used to find the directions that count.
 const ROUGHER: usize = 8;
@@ -59,13 +61,18 @@ impl<'a> Problem<'a> {
         effort: Effort<'a>,
     ) -> Result<Self> {
         let inputs = parts[0].1.alpha().len();
+        let keys: Vec<Vec<u64>> =
+            (0..inputs).map(|x| parts.iter().map(|(_, part)| part.alpha()[x].to_bits()).collect()).collect();
+        let classes = Classes::new(&keys);
         let limited = requirement.average_privacy().is_some();
-        let most = if limited { MOST_INPUTS_LIMITED } else { MOST_INPUTS };
+        let most = match (limited, classes.sizes.len()) {
+            (false, _) => MOST_INPUTS,
+            (true, 1) => MOST_INPUTS_LIMITED_SYMMETRIC,
+            (true, _) => MOST_INPUTS_LIMITED,
+        };
         if inputs > most {
             return Err(Error::DesignSize { a: inputs, most, limited });
         }
-        let keys: Vec<Vec<u64>> =
-            (0..inputs).map(|x| parts.iter().map(|(_, part)| part.alpha()[x].to_bits()).collect()).collect();
         let entropy = |(weight, part): &(f64, &Dirichlet)| {
             weight * user_entropy(&UserPrior::dirichlet(part.alpha())).value
         };
@@ -73,7 +80,7 @@ impl<'a> Problem<'a> {
         let (floor, span) = requirement.epsilon().map_or((0.0, 1.0), |e| ((-e).exp(), -(-e).exp_m1()));
         Ok(Problem {
             parts,
-            classes: Classes::new(&keys),
+            classes,
             cone: Cone { floor, span },
             budget: requirement.average_privacy().map(hidden),
             epsilon: requirement.epsilon(),
@@ -119,6 +126,15 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// Why directions are priced.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// To find some that gain, on the points of the rule as they are.
+    Round,
+    /// To bound what all gain, with the errors of the rule.
+    Certificate,
+}
+
 struct Solver<'a> {
     problem: &'a Problem<'a>,
     rule: &'a Rule,
@@ -130,7 +146,7 @@ impl Solver<'_> {
     fn run(&self, (mut columns, mut start): (Vec<Column>, Vec<f64>)) -> Result<Candidate> {
         for round in 1.. {
             let weights = self.weights(&columns, &start)?;
-            let search = self.search(&columns, &weights, SEARCH_DIRECTIONS)?;
+            let search = self.search(&columns, &weights, Purpose::Round)?;
             let entering = self.entering(&columns, &weights, &search)?;
             let over = self.problem.is_over(search.priced, search.bound);
             if search.bound <= self.problem.tolerance() || entering.is_empty() || round == ROUNDS || over {
@@ -187,7 +203,7 @@ impl Solver<'_> {
         Cost { lambda, nu, leakage: self.leakage }
     }
 
-    fn search(&self, columns: &[Column], weights: &Weights, most: usize) -> Result<Search> {
+    fn search(&self, columns: &[Column], weights: &Weights, purpose: Purpose) -> Result<Search> {
         let Problem { classes, cone, .. } = self.problem;
         let prices = Prices::new(self.rule, columns, &weights.theta, classes.inputs())
             .ok_or(Error::DesignNotConverged)?;
@@ -195,18 +211,14 @@ impl Solver<'_> {
         if self.problem.budget.is_none() {
             return Ok(all_two_valued(&prices, &cost, classes, *cone));
         }
-        let run = |tolerance: f64, most: usize| {
-            let is_over = |priced: usize, bound: f64| self.problem.is_over(priced, bound);
-            let patience = Patience { tolerance, most, least: SEARCH_DIRECTIONS, is_over: &is_over };
-            BranchAndBound::new(&prices, &cost).run(classes, *cone, &patience)
+        let patience = Patience {
+            tolerance: self.problem.tolerance(),
+            errors_count: purpose == Purpose::Certificate,
+            most: if purpose == Purpose::Certificate { CERTIFYING_DIRECTIONS } else { SEARCH_DIRECTIONS },
+            least: SEARCH_DIRECTIONS,
+            is_over: &|priced: usize, bound: f64| self.problem.is_over(priced, bound),
         };
-        let search = run(self.problem.tolerance(), most.min(SEARCH_DIRECTIONS));
-        if search.bound <= self.problem.tolerance() || most <= SEARCH_DIRECTIONS {
-            return Ok(search);
-        }
-        // The bound need not come closer than this to what is surely left to gain.
-        let left = search.found.first().map_or(0.0, |(excess, _)| 1.2 * excess);
-        Ok(run(self.problem.tolerance().max(left), most))
+        Ok(BranchAndBound::new(&prices, &cost, &patience).run(classes, *cone))
     }
 
     /// The directions that gain most, apart from each other; where any direction is allowed, the best near each.
@@ -224,7 +236,12 @@ impl Solver<'_> {
                 break;
             }
             if chosen.iter().all(|other| direction.distance(other) > APART) {
-                chosen.push(self.climbed(&prices, &cost, direction));
+                let climbed = self.climbed(&prices, &cost, direction);
+                // A rule need not be as symmetric as the prior: what a member of a present orbit seems to gain is an error of the rule.
+                let present = |column: &Column| column.members.iter().any(|m| m.distance(&climbed) < SAME);
+                if !columns.iter().any(present) {
+                    chosen.push(climbed);
+                }
             }
         }
         Ok(chosen)
@@ -277,7 +294,7 @@ impl Solver<'_> {
     /// With as few directions as leave little more to gain, and searched more thoroughly.
     fn finished(&self, found: Candidate) -> Result<Candidate> {
         if self.problem.is_over(found.search.priced, found.search.bound) {
-            return Ok(found);
+            return self.certified(found);
         }
         let left = found.search.found.first().map_or(0.0, |(excess, _)| *excess);
         let most = MERGING_COSTS * self.problem.tolerance().max(left);
@@ -287,13 +304,16 @@ impl Solver<'_> {
             let start = vec![1.0 / columns.len() as f64; columns.len()];
             // What is left may not meet the constraints.
             let Ok(weights) = self.weights(&columns, &start) else { continue };
-            let search = self.search(&columns, &weights, SEARCH_DIRECTIONS)?;
+            let search = self.search(&columns, &weights, Purpose::Round)?;
             if search.found.first().is_none_or(|(excess, _)| *excess <= most) {
-                let search = self.search(&columns, &weights, CERTIFYING_DIRECTIONS)?;
-                return Ok(Candidate { columns, weights, search });
+                return self.certified(Candidate { columns, weights, search });
             }
         }
-        let search = self.search(&found.columns, &found.weights, CERTIFYING_DIRECTIONS)?;
+        self.certified(found)
+    }
+
+    fn certified(&self, found: Candidate) -> Result<Candidate> {
+        let search = self.search(&found.columns, &found.weights, Purpose::Certificate)?;
         Ok(Candidate { search, ..found })
     }
 
@@ -410,3 +430,5 @@ const CERTIFYING_DIRECTIONS: usize = 40_000;
 /// Directions that are improved in a round, and how far apart they begin.
 const CLIMBED: usize = 6;
 const APART: f64 = 0.05;
+/// Directions nearer than this are one.
+const SAME: f64 = 1e-10;

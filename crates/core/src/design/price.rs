@@ -64,6 +64,9 @@ impl LeakageOf<'_> {
     }
 }
 
+/// Points of the prior that are worth a task of their own.
+const POINTS_OF_A_TASK: usize = 2_048;
+
 /// The gain `h` of every direction at fixed weights.
 pub(super) struct Prices<'a> {
     rule: &'a Rule,
@@ -82,18 +85,17 @@ impl<'a> Prices<'a> {
 
     /// `h(v)`, averaged over the members of an orbit.
     pub(super) fn of_orbit(&self, members: &[Direction]) -> Mean {
-        let mut d = vec![0.0; members[0].values.len() - 1];
-        let gain = |(node, factor): (&Node, &Vec<f64>)| {
-            let sum: f64 = members
-                .iter()
-                .map(|member| {
-                    let likelihood = reduced(member, node, &mut d);
-                    square_through(factor, &d) / likelihood
-                })
-                .sum();
-            node.weight * sum / members.len() as f64
+        let inputs = members[0].values.len();
+        let gain = |d: &mut Vec<f64>, (node, factor): (&Node, &Vec<f64>)| {
+            let mut of = |member: &Direction| {
+                let likelihood = reduced(member, node, d);
+                square_through(factor, d) / likelihood
+            };
+            node.weight * members.iter().map(&mut of).sum::<f64>() / members.len() as f64
         };
-        let weighted: Vec<f64> = self.rule.all().zip(&self.factors).map(gain).collect();
+        let nodes = self.rule.nodes.par_iter().chain(&self.rule.check).zip(&self.factors);
+        let weighted: Vec<f64> =
+            nodes.with_min_len(POINTS_OF_A_TASK).map_init(|| vec![0.0; inputs - 1], gain).collect();
         self.rule.mean(&weighted)
     }
 }
@@ -207,18 +209,24 @@ impl Ord for Cell {
 /// A direction with its price.
 struct Priced {
     direction: Direction,
-    gain: Mean,
-    /// Gain beyond its cost.
+    /// Its gain, the error of its mean included if errors count.
+    gain: f64,
+    /// Gain beyond its cost, without the error.
     excess: f64,
 }
 
 /// How often a search says how far it is, in directions priced.
 const PAUSE: usize = 64;
 
+/// A bound is not pressed below so many times the gain of a direction that was seen.
+const CLOSE: f64 = 1.1;
+
 /// When a search may end.
 pub(super) struct Patience<'a> {
-    /// No direction can gain more than this beyond its cost.
+    /// No direction can gain more than this beyond its cost, or little more than one that was seen.
     pub tolerance: f64,
+    /// Whether the errors of means over the prior count as gains: for a certificate they do.
+    pub errors_count: bool,
     /// So many directions are priced.
     pub most: usize,
     /// So many are priced in any case.
@@ -231,17 +239,22 @@ pub(super) struct Patience<'a> {
 pub(super) struct BranchAndBound<'a> {
     prices: &'a Prices<'a>,
     cost: &'a Cost<'a>,
+    patience: &'a Patience<'a>,
     all: Vec<Priced>,
+    /// The largest gain beyond cost that was seen: no bound can be below.
+    seen: f64,
     /// The middle of an edge, by its two ends.
     middles: HashMap<(usize, usize), usize>,
 }
 
 impl<'a> BranchAndBound<'a> {
-    pub(super) fn new(prices: &'a Prices<'a>, cost: &'a Cost<'a>) -> Self {
-        BranchAndBound { prices, cost, all: Vec::new(), middles: HashMap::new() }
+    pub(super) fn new(prices: &'a Prices<'a>, cost: &'a Cost<'a>, patience: &'a Patience<'a>) -> Self {
+        let (all, middles) = (Vec::new(), HashMap::new());
+        BranchAndBound { prices, cost, patience, all, seen: f64::NEG_INFINITY, middles }
     }
 
-    pub(super) fn run(mut self, classes: &Classes, cone: Cone, patience: &Patience<'_>) -> Search {
+    pub(super) fn run(mut self, classes: &Classes, cone: Cone) -> Search {
+        let patience = self.patience;
         let mut cells = BinaryHeap::new();
         let mut known: Vec<(Direction, usize)> = Vec::new();
         for order in classes.orders() {
@@ -262,7 +275,7 @@ impl<'a> BranchAndBound<'a> {
         let (mut bound, mut said) = (f64::INFINITY, 0);
         while let Some(cell) = cells.pop() {
             bound = cell.bound;
-            if bound <= patience.tolerance || self.all.len() >= patience.most {
+            if bound <= patience.tolerance.max(CLOSE * self.seen) || self.all.len() >= patience.most {
                 break;
             }
             if self.all.len() >= said + PAUSE {
@@ -282,9 +295,11 @@ impl<'a> BranchAndBound<'a> {
     }
 
     fn price(&mut self, direction: Direction) -> usize {
-        let gain = self.prices.of_orbit(std::slice::from_ref(&direction));
-        let excess = gain.value - self.cost.at(&direction);
-        self.all.push(Priced { direction, gain, excess });
+        let Mean { value, error } = self.prices.of_orbit(std::slice::from_ref(&direction));
+        let cost = self.cost.at(&direction);
+        let gain = value + if self.patience.errors_count { error } else { 0.0 };
+        self.seen = self.seen.max(gain - cost);
+        self.all.push(Priced { direction, gain, excess: value - cost });
         self.all.len() - 1
     }
 
@@ -295,7 +310,7 @@ impl<'a> BranchAndBound<'a> {
         let excess = |&edge: &usize| {
             let Priced { direction, gain, .. } = &self.all[edge];
             let leakage: f64 = slope.iter().zip(&direction.values).map(|(s, v)| s * v).sum();
-            gain.value + gain.error - self.cost.linear(direction) - self.cost.nu * leakage
+            gain - self.cost.linear(direction) - self.cost.nu * leakage
         };
         let bound = edges.iter().map(excess).fold(f64::NEG_INFINITY, f64::max);
         Cell { edges, bound }

@@ -45,7 +45,10 @@ const STANDARD_ERRORS: f64 = 4.0;
 /// A tensor rule is used where its error in a mean is about this.
 const GAUSS_TOLERANCE: f64 = 1e-6;
 /// Trapezoids need so many more nodes that only few inputs can afford them.
-const MOST_INPUTS_OF_TRAPEZOID: usize = 3;
+const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
+
+/// Points of less weight are left out: all together they are below `1e-6`.
+const NEGLIGIBLE_WEIGHT: f64 = 1e-11;
 
 /// Points of a prior with their weights.
 type WeightedPoints = Vec<(f64, Point)>;
@@ -64,19 +67,26 @@ impl Rule {
         let tensor = |points: &dyn Fn(&[f64]) -> WeightedPoints| {
             let of_part = |(weight, part): &(f64, &Dirichlet)| {
                 let weight = *weight;
-                points(part.alpha()).into_iter().map(move |(w, point)| Node::new(weight * w, &point))
+                let counting = points(part.alpha()).into_iter().filter(|(w, _)| *w > NEGLIGIBLE_WEIGHT);
+                counting.map(move |(w, point)| Node::new(weight * w, &point))
             };
             parts.iter().flat_map(of_part).collect::<Vec<_>>()
         };
-        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
+        let trapezoid = || {
             let step = trapezoid_step(parts[0].1.alpha(), contrast, share);
             let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
-            return Rule { nodes: rule(step), check: rule(1.4 * step), replicates: 1 };
+            Rule { nodes: rule(step), check: rule(1.4 * step), replicates: 1 }
+        };
+        if inputs <= 3 {
+            return trapezoid();
         }
         let order = gauss_order(contrast);
         if (order as f64).powi(inputs as i32 - 1) <= share as f64 {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
             return Rule { nodes: rule(order), check: rule(order - 1), replicates: 1 };
+        }
+        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
+            return trapezoid();
         }
         let turns = turns(classes);
         let length = (share / (REPLICATES * turns.len())).max(1);
@@ -126,11 +136,12 @@ fn gauss_order(contrast: f64) -> usize {
     ((-GAUSS_TOLERANCE.ln() / rate).ceil() as usize).max(4)
 }
 
-/// The smallest step whose rule has at most `budget` points.
+/// The smallest step whose rule has at most `budget` points that count.
 fn trapezoid_step(alpha: &[f64], contrast: f64, budget: usize) -> f64 {
-    let steps = (0..24).map(|level| 0.06 * 1.2f64.powi(level));
-    let affordable = |step: &f64| logit_points(alpha, contrast, *step).len() <= budget;
-    steps.clone().find(affordable).unwrap_or(4.0)
+    let steps = (0..24).map(|level| 4.0 / 1.2f64.powi(level));
+    let counts = |(weight, _): &&(f64, Point)| *weight > NEGLIGIBLE_WEIGHT;
+    let affordable = |step: &f64| logit_points(alpha, contrast, *step).iter().filter(counts).count() <= budget;
+    steps.take_while(affordable).last().unwrap_or(4.0)
 }
 
 fn quasi_random(parts: &[(f64, &Dirichlet)], turns: &[Vec<usize>], length: usize, seed: u64) -> Vec<Node> {
