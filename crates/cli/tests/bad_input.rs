@@ -250,7 +250,7 @@ fn bad_targets_are_refused() {
     refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and finite"]);
     refused(
         &users(&["--accuracy", "0.1", "-d", "l3"]),
-        &["unknown distance `l3`; there are l1, l2, l2sq, max"],
+        &["unknown distance `l3`; there are l1, l2, l2sq, rms, max"],
     );
     refused(&users(&["--accuracy", "0.1", "-e", "lineal"]), &["unknown estimator `lineal`"]);
     refused(&users(&["--digits", "1", "-d", "l1"]), &["--distance", "cannot be used with"]);
@@ -458,9 +458,9 @@ fn what_is_matched_or_chosen_is_in_range() {
         choose.contains("a = 1 inputs; allowed are 2 to 16777216") && !choose.contains("jeffreys"),
         "{choose}"
     );
-    let users = ["users", "-p", "grr:a=3,eps=1", "--accuracy"];
-    refused(&[&users[..], &["-1%"]].concat(), &["accuracy = -0.01 is not above 0"]);
-    refused(&[&users[..], &["1%%"]].concat(), &["a share is a number such as 0.01, or 1%"]);
+    let users = ["users", "-p", "grr:a=3,eps=1"];
+    refused(&[&users[..], &["--accuracy=-1%"]].concat(), &["accuracy = -0.01 is not above 0"]);
+    refused(&[&users[..], &["--accuracy=1%%"]].concat(), &["a share is a number such as 0.01, or 1%"]);
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.write("changed.csv", good.replace("\"epsilon\":1.0", "\"epsilon\":9.0"));
     tally(&["changed.csv"], &["the fingerprint is not that of the protocol in the same file"]);
     desk.write("empty.csv", "");
-    tally(&["empty.csv"], &["there is no column `report`"]);
+    tally(&["empty.csv"], &["empty.csv: is empty; the first line must name the columns"]);
     desk.write("all-bad.csv", format!("{}\nreport\n7\n8\n", good.lines().next().unwrap()));
     tally(
         &["all-bad.csv"],

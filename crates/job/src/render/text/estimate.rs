@@ -86,8 +86,9 @@ fn explanation(document: &mut Document, column: &Column) {
             document.paragraph(Emphasis::Faint, INDENT, WIDTH, &words);
             found.certificate.iter().for_each(|c| certificate(document, c));
             if let Some(errors) = &found.monte_carlo_errors {
-                let largest = short(errors.iter().copied().fold(0.0, f64::max));
-                let words = format!("from Markov chains: Monte Carlo standard errors of at most {largest}");
+                let largest = errors.iter().copied().fold(0.0, f64::max);
+                let words =
+                    format!("from Markov chains: Monte Carlo standard errors of at most {largest:.1e}");
                 document.paragraph(Emphasis::Faint, INDENT, WIDTH, &words);
             }
         }
