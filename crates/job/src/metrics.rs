@@ -187,8 +187,10 @@ mod tests {
 
     #[test]
     fn a_metric_without_its_users_gives_a_reason() {
-        let report = spec(&["u_distr"], &[]).check().unwrap().run();
-        assert!(report.evaluations[0].answer.value.is_err());
+        let report = spec(&["u_distr", "ldp"], &[]).check().unwrap().run();
+        assert!(report.evaluations[0].answer.value.is_err() && report.evaluations[1].answer.value.is_ok());
+        // Nothing but such metrics is a mistake.
+        assert!(matches!(spec(&["u_distr"], &[]).check(), Err(Error::Setting { name: "metric", .. })));
     }
 
     #[test]

@@ -515,7 +515,7 @@ mod tests {
         );
         assert_eq!(refused(CompareSpec { sort: Some("rank".into()), ..spec(&FOUR) }), "sort");
         assert_eq!(refused(CompareSpec { matched: Some("u_digit=1".into()), ..spec(&FOUR) }), "match");
-        assert_eq!(refused(CompareSpec { matched: Some("s_mu=1.5".into()), ..spec(&FOUR) }), "match");
+        assert_eq!(refused(CompareSpec { matched: Some("s_mu=1.5".into()), ..spec(&FOUR) }), "s_mu");
         let both = CompareSpec {
             matched: Some("s_mu=0.5".into()),
             sweep: Some("epsilon=1..2:3".into()),
