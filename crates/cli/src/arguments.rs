@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
-use sottovoce_job::spec::ProtocolSpec;
-use sottovoce_job::{Choice, Form, Format, Settings, read_protocol};
+use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
+use sottovoce_job::{Choice, Form, Format, Settings, read_prior, read_protocol};
 
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
@@ -166,6 +166,32 @@ pub(crate) struct SubjectArguments {
     pub(crate) prior: String,
 }
 
+/// What was collected.
+#[derive(Debug, Args)]
+pub(crate) struct CollectedArguments {
+    /// The protocol, for tallies that do not name it: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
+    protocol: Option<String>,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
+    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
+    prior: String,
+    /// The tallies: a JSON file, inline JSON, or `-` for standard input
+    #[arg(short, long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) tallies: String,
+}
+
+impl CollectedArguments {
+    /// The protocol, if it was given.
+    pub(crate) fn protocol(&self) -> sottovoce_job::Result<Option<Written<ProtocolSpec>>> {
+        self.protocol.as_deref().map(read_protocol).transpose()
+    }
+
+    /// The prior.
+    pub(crate) fn prior(&self) -> sottovoce_job::Result<Written<PriorSpec>> {
+        read_prior(&self.prior)
+    }
+}
+
 /// How good the numbers are to be.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Computation")]
@@ -176,6 +202,14 @@ pub(crate) struct AccuracyArguments {
     /// Method for what depends on the number of users
     #[arg(long, value_enum, default_value_t)]
     pub(crate) method: MethodArgument,
+    #[command(flatten)]
+    pub(crate) time: TimeArguments,
+}
+
+/// How long a number may take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Computation")]
+pub(crate) struct TimeArguments {
     /// Time for each Monte Carlo number of many users; then its best estimate is given
     #[arg(
         long,
@@ -184,7 +218,14 @@ pub(crate) struct AccuracyArguments {
         value_parser = time_limit,
         allow_negative_numbers = true
     )]
-    pub(crate) time_limit: Duration,
+    time_limit: Duration,
+}
+
+impl TimeArguments {
+    /// Begins to watch.
+    pub(crate) fn watch(&self, output: &OutputArguments) -> Watch {
+        Watch::new(self.time_limit, output.quiet)
+    }
 }
 
 /// What every computation that may take long can be told: how good, how, and where its results go.
@@ -211,7 +252,7 @@ impl LongArguments {
     /// Sets the number of threads, and begins to watch.
     pub(crate) fn watch(&self) -> Watch {
         self.computation.set_threads();
-        Watch::new(self.accuracy.time_limit, self.output.quiet)
+        self.accuracy.time.watch(&self.output)
     }
 
     /// Writes the report in the format asked for.
@@ -229,6 +270,16 @@ pub(crate) fn number_of_users(text: &str) -> Result<u64, String> {
         (Err(_), Ok(n)) if whole(n) => Ok(n as u64),
         _ => Err("a number of users is a whole number of 1 or more, such as 1000 or 1e6".into()),
     }
+}
+
+/// A number, or a percentage such as `1%`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let (number, parts) = match text.trim().strip_suffix('%') {
+        Some(percents) => (percents.trim_end(), 100.0),
+        None => (text.trim(), 1.0),
+    };
+    let parsed = number.parse::<f64>().map(|value| value / parts);
+    parsed.map_err(|_| "a share is a number such as 0.01, or 1%".into())
 }
 
 /// A positive time in seconds; `inf` is no limit.
@@ -352,6 +403,14 @@ mod tests {
         assert_eq!(number_of_users("10_000"), Ok(10_000));
         for bad in ["0", "-1", "1.5", "nan", "1e99", "", "many"] {
             assert!(number_of_users(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shares_may_be_percentages() {
+        assert_eq!((share("1%"), share("0.01"), share("7 %")), (Ok(0.01), Ok(0.01), Ok(0.07)));
+        for bad in ["%", "one", "1%%", ""] {
+            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

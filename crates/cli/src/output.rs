@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use sottovoce_job::randomise::STANDARD_OUTPUT;
 use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
 use sottovoce_job::{Replacement, Summary, replacement};
 
@@ -142,7 +143,7 @@ impl CollectionOutput {
             std::process::exit(INTERRUPTED.into());
         });
         let printed = is_standard_output(&self.output);
-        let summary = job(if printed { "/dev/stdout".into() } else { self.output.clone() })?;
+        let summary = job(if printed { STANDARD_OUTPUT.into() } else { self.output.clone() })?;
         if printed || self.quiet { Ok(()) } else { print(&summary.render(self.format.into())) }
     }
 }

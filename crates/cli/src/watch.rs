@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
-use sottovoce_job::{Metric, Progress, Step};
+use sottovoce_job::{Metric, Progress, Sought, Step};
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Result};
@@ -136,18 +136,21 @@ impl Clock {
 
 /// A line of at most 79 columns.
 fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
-    let Step { metric, users, progress } = step;
+    let Step { sought, users, progress } = step;
+    let name = match sought {
+        Sought::Metric(metric) => Metric::symbol(*metric).to_owned(),
+        Sought::Error(estimator) => format!("error of {}", estimator.name()),
+    };
     if *users == 0 {
         let Progress { draws, error, tolerance, .. } = progress;
         return format!("design: {draws} directions priced, gap {error:.1e}, wanted {tolerance:.1e}");
     }
     if !progress.error.is_finite() {
-        return format!("{} n={users}: {} draws", Metric::symbol(*metric), progress.draws);
+        return format!("{name} n={users}: {} draws", progress.draws);
     }
     let left = left(progress.fraction(), elapsed).min(limit.saturating_sub(elapsed));
     let text = format!(
-        "{} n={users}: {:.4} ± {:.1e}, wanted {:.1e}, about {} left",
-        Metric::symbol(*metric),
+        "{name} n={users}: {:.4} ± {:.1e}, wanted {:.1e}, about {} left",
         progress.value,
         progress.error,
         progress.tolerance,

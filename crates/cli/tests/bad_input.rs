@@ -51,7 +51,7 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
     ("grr:a=1,eps=1", &["a: a = 1 inputs; allowed are 2 to 16777216"]),
     ("grr:a=0,eps=1", &["a: a = 0 inputs; allowed are 2"]),
     ("grr:a=1e18,eps=1", &["a: a = 1000000000000000000 inputs"]),
-    ("grr:a=1e40,eps=1", &["a: 1e40 is not a whole number"]),
+    ("grr:a=1e40,eps=1", &["a: 1e40 is not a whole number below 2^64; there are at most 16777216 inputs"]),
     ("grr:a=2.5,eps=1", &["a: 2.5 is not a whole number"]),
     ("grr:a=-3,eps=1", &["a: -3 is not a whole number of 0 or more"]),
     ("grr:a=16777217,eps=1", &["a: a = 16777217 inputs; allowed are 2 to 16777216"]),
@@ -199,10 +199,15 @@ fn bad_settings_are_refused() {
         &metrics(&["--metric", "s_muu"]),
         &["unknown metric `s_muu`; metrics are ldp", "did you mean `s_mu`?"],
     );
-    refused(&metrics(&["--metric", "ldp,"]), &["unknown metric ``"]);
+    refused(&metrics(&["--metric", "ldp,"]), &["metric = `` is not a name", "none at its end"]);
+    refused(
+        &metrics(&["--metric", "u_digit,i_y_p"]),
+        &["metric = u_digit,i_y_p is not known without a number of users; give one with --n"],
+    );
     refused(&metrics(&["--n", "0"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--n", "1.5"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--n=-4"]), &["a whole number of 1 or more"]);
+    refused(&metrics(&["--n", "-5"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--tolerance", "0"]), &["tolerance = 0 is not above 0"]);
     refused(&metrics(&["--tolerance", "-1"]), &["tolerance = -1 is not above 0"]);
     refused(&metrics(&["--tolerance", "nan"]), &["tolerance = NaN is not above 0"]);
@@ -245,7 +250,7 @@ fn bad_targets_are_refused() {
     refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and finite"]);
     refused(
         &users(&["--accuracy", "0.1", "-d", "l3"]),
-        &["unknown distance `l3`; there are l1, l2, l2sq, max"],
+        &["unknown distance `l3`; there are l1, l2, l2sq, rms, max"],
     );
     refused(&users(&["--accuracy", "0.1", "-e", "lineal"]), &["unknown estimator `lineal`"]);
     refused(&users(&["--digits", "1", "-d", "l1"]), &["--distance", "cannot be used with"]);
@@ -386,6 +391,16 @@ const TALLIES: &[(&str, &str, &[&str])] = &[
         r#"{"protocol": {"kind": "grr", "a": 2, "epsilon": 1, "labels": ["yes", "no"]}, "counts": [{"y": 0, "count": 2}]}"#,
         &["the reports were made with another protocol"],
     ),
+    (
+        "grr:a=3,eps=1",
+        "[5, 4, 0]",
+        &["inline JSON: not valid tallies: a list does not say what it counts", "supports"],
+    ),
+    (
+        "grr:a=3,eps=1",
+        r#"{"n": 9, "counts": [5, 4, 0]}"#,
+        &["expected an output with its count such as {\"y\": 0, \"count\": 17}", "line 1"],
+    ),
     ("grr:a=3,eps=1", "no/such/tallies.json", &["no/such/tallies.json: cannot be read"]),
     ("grr:a=3,eps=1", ".", &["is a directory"]),
 ];
@@ -417,6 +432,37 @@ fn a_design_without_a_requirement_is_refused() {
     }
 }
 
+/// Without `--protocol`, tallies must name theirs.
+#[test]
+fn tallies_that_name_no_protocol_need_one() {
+    for command in ["estimate", "posterior"] {
+        for tallies in [
+            r#"{"counts": [{"y": 0, "count": 2}]}"#,
+            r#"{"protocol": "p.json", "counts": [{"y": 0, "count": 2}]}"#,
+        ] {
+            let words = ["inline JSON: does not say which protocol it is of; name it with --protocol"];
+            refused(&[command, "-t", tallies], &words);
+        }
+        let bad = r#"{"protocol": {"kind": "grr", "a": 1, "epsilon": 1}, "counts": []}"#;
+        refused(&[command, "-t", bad], &["inline JSON: a: a = 1 inputs; allowed are 2 to 16777216"]);
+    }
+}
+
+#[test]
+fn what_is_matched_or_chosen_is_in_range() {
+    let compare = ["compare", "-p", "grr:a=3,eps=1", "oue:a=3,eps=1", "--match"];
+    refused(&[&compare[..], &["s_mu=2"]].concat(), &["s_mu = 2 is not between 0 and 1"]);
+    refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
+    let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
+    assert!(
+        choose.contains("a = 1 inputs; allowed are 2 to 16777216") && !choose.contains("jeffreys"),
+        "{choose}"
+    );
+    let users = ["users", "-p", "grr:a=3,eps=1"];
+    refused(&[&users[..], &["--accuracy=-1%"]].concat(), &["accuracy = -0.01 is not above 0"]);
+    refused(&[&users[..], &["--accuracy=1%%"]].concat(), &["a share is a number such as 0.01, or 1%"]);
+}
+
 #[test]
 fn accuracies_that_do_not_exist_are_refused() {
     let refused_with = |protocol: &str, more: &[&str], words: &[&str]| {
@@ -428,7 +474,7 @@ fn accuracies_that_do_not_exist_are_refused() {
     refused_with(
         grr,
         &["--n", "10", "--distance", "l3"],
-        &["unknown distance `l3`", "l1, l2, l2sq, max and all"],
+        &["unknown distance `l3`", "l1, l2, l2sq, rms, max and all"],
     );
     refused_with(
         grr,

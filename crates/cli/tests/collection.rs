@@ -6,6 +6,29 @@ use std::fs;
 
 use desk::{Desk, GRR, NESTED, gzip, values};
 
+/// Reports through a pipe; then tallies that name their protocol need no other word about it.
+#[test]
+fn a_collection_needs_no_files_and_names_its_protocol_once() {
+    let desk = Desk::new();
+    desk.write("v.csv", values(300));
+    let reports = desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "-"]).output().unwrap();
+    assert!(reports.status.success() && reports.stderr.is_empty());
+    let text = String::from_utf8(reports.stdout.clone()).unwrap();
+    assert!(text.starts_with("#{\"format\":\"sottovoce reports\"") && text.lines().count() == 302, "{text}");
+    let tally = desk.command(&["tally", "-", "-o", "t.json"]).write_stdin(reports.stdout).output().unwrap();
+    assert!(tally.status.success());
+    for (command, key) in [("estimate", "norm_sub"), ("posterior", "mean")] {
+        let named = desk.run(&[command, "-t", "t.json"]);
+        assert_eq!(named, desk.run(&[command, "-p", GRR, "--tallies", "t.json"]), "{command}");
+        assert_eq!(named["p"][0]["label"], "red");
+        assert!(!named["p"][0][key].is_null(), "{named}");
+    }
+    let picture = desk.command(&["estimate", "-t", "t.json", "-q", "--picture", "e.svg"]).output().unwrap();
+    assert!(picture.status.success());
+    let drawn = desk.read("e.svg");
+    assert!(["red", "norm_sub", "share of the population"].iter().all(|words| drawn.contains(words)));
+}
+
 #[test]
 fn values_become_reports_and_reports_tallies_in_every_format() {
     let desk = Desk::new();

@@ -17,7 +17,11 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "value,id\n,7\n", "line 2: there is no value"),
     ("v.csv", "id,value\n7,red\n8\n", "line 3: the row does not fit the format"),
     ("v.csv", "id,value\n7,red,1\n", "line 2: the row does not fit the format"),
-    ("v.csv", "id,value\n7,\"red\n8,blue\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "id,value\n7,\"red\n8,blue\n", "line 2: a quote is opened here and never closed"),
+    ("v.csv", "id,value\n7,red\n\n\"8,blue\n9,red\n", "line 4: a quote is opened here and never closed"),
+    ("v.csv", "id,note,value\n7,\"two\nlines\",\"red\n8,no,blue", "line 3: a quote is opened here"),
+    ("v.csv", "value\nred\n\"blue\ngreen\n", "line 3: a quote is opened here and never closed"),
+    ("v.csv", "\"value\nred\n", "line 1: a quote is opened here and never closed"),
     ("v.csv", "id,value\r\n7,red\r\n\r\n8,pink\r\n", "line 4: the value is not one of the labels"),
     ("v.csv", "id,value\n7,red\n\n8,pink", "line 4: the value is not one of the labels"),
     ("v.csv", "value,id\r\nred,7\r\n\"re\nd\",8\r\n", "line 3: the value is not one of the labels"),
@@ -41,7 +45,8 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "colour\nred\n", "its first line names 1 columns, and none of them is `value`"),
     ("v.csv", "red\ngreen\n", "its first line names 1 columns, and none of them is `value`"),
     ("v.csv", "value,value\nred,blue\n", "there are two columns `value`"),
-    ("v.csv", "", "its first line names 0 columns"),
+    ("v.csv", "", "v.csv: is empty; the first line must name the columns, one of them `value`"),
+    ("v.csv", "\nvalue\nred\n", "v.csv: its first line is blank; the first line must name the columns"),
     ("v.jsonl", "{\"value\":\"red\"}\n{\"value\":\"pink\"}\n", "line 2: the value is not one of the labels"),
     ("v.jsonl", "{\"value\":null}\n", "line 1: there is no value"),
     ("v.jsonl", "{\"value\":\"\"}\n", "line 1: there is no value"),
@@ -55,7 +60,11 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.jsonl", "{\"value\":-1}\n", "line 1: the value is not one of the labels"),
     ("v.jsonl", "{\"value\":3}\n", "line 1: the value is larger than the number of the last input"),
     ("v.jsonl", "{\"value\":[\"red\"]}\n", "line 1: the row does not fit the format"),
-    ("v.parquet", "PAR1 this is no parquet file", "v.parquet: is damaged"),
+    (
+        "v.parquet",
+        "PAR1 this is no parquet file",
+        "v.parquet: is damaged: Parquet error: Invalid Parquet file. Corrupt footer",
+    ),
 ];
 
 #[test]
@@ -210,6 +219,14 @@ fn files_that_cannot_be_tallied_are_refused() {
     tally(&["r.csv", "./r.csv"], &["is the same file as"]);
     desk.write("copy.csv", &good);
     tally(&["r.csv", "copy.csv"], &["copy.csv has the same content as r.csv"]);
+    desk.write("r.csv.gz", gzip(good.as_bytes()));
+    tally(&["r.csv", "r.csv.gz"], &["r.csv.gz has the same content as r.csv", "--allow-copies"]);
+    desk.write("none.csv", "");
+    tally(
+        &["none.csv", "-p", GRR],
+        &["none.csv: is empty; the first line must name the columns, one of them `report`"],
+    );
+    fs::remove_file(desk.path("none.csv")).unwrap();
     tally(&["-", "-"], &["standard input is the same file as standard input"]);
     tally(&["none*.csv"], &["none*.csv: there is no such file"]);
     tally(&["none.csv"], &["none.csv: cannot be read"]);
@@ -233,7 +250,7 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.write("changed.csv", good.replace("\"epsilon\":1.0", "\"epsilon\":9.0"));
     tally(&["changed.csv"], &["the fingerprint is not that of the protocol in the same file"]);
     desk.write("empty.csv", "");
-    tally(&["empty.csv"], &["there is no column `report`"]);
+    tally(&["empty.csv"], &["empty.csv: is empty; the first line must name the columns"]);
     desk.write("all-bad.csv", format!("{}\nreport\n7\n8\n", good.lines().next().unwrap()));
     tally(
         &["all-bad.csv"],

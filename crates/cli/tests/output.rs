@@ -348,6 +348,57 @@ fn an_interruption_gives_the_best_results_so_far() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
+/// The same while collections are simulated: the running error with its own standard error, nothing for those not begun.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_accuracy_gives_the_best_results_so_far() {
+    use std::process::{Command, Stdio};
+    let arguments =
+        "accuracy -p oue:a=64,eps=1 --n 20000 -e ml,norm_sub -d l1,rms --tolerance 1e-6 --time-limit inf";
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("sottovoce"))
+        .args(arguments.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", id.as_str()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
+    for words in
+        ["l1 of 20000 users", "rms of 20000 users", " ± 0.0", "monte carlo", "stopped before it was computed"]
+    {
+        assert!(stdout.contains(words), "{words} is missing: {stdout}");
+    }
+    assert!(stderr.starts_with("interrupted: "), "{stderr}");
+}
+
+/// A limit ends the simulation with what is known, also where one collection takes chains of its own.
+#[test]
+fn time_limits_end_simulations() {
+    let start = std::time::Instant::now();
+    let found = json(&[
+        "accuracy",
+        "-p",
+        "oue:a=8,eps=1",
+        "--n",
+        "2000",
+        "-e",
+        "posterior_mean",
+        "--tolerance",
+        "1e-6",
+        "--time-limit",
+        "1",
+    ]);
+    let evaluation = &found["evaluations"][0];
+    assert!(evaluation["error"].as_f64().unwrap() > 1e-4, "{found}");
+    assert!(evaluation["draws"].as_u64().unwrap() >= 2, "{found}");
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 #[test]
 fn a_metric_without_its_users_has_a_reason() {
     let arguments = ["metrics", "-p", "grr:a=4,eps=1", "-m", "u_distr,ldp"];

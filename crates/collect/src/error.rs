@@ -126,6 +126,26 @@ pub enum Error {
         /// How many fields the first line has.
         columns: usize,
     },
+    /// A table without a first line.
+    #[error("{file}: {}; the first line must name the columns, one of them `{column}`", if *.blank { "its first line is blank" } else { "is empty" })]
+    NoHeader {
+        /// The file.
+        file: String,
+        /// The column that is needed.
+        column: String,
+        /// Whether there are lines, the first of which is blank.
+        blank: bool,
+    },
+    /// A quote that is opened and never closed.
+    #[error(
+        "{file}: line {line}: a quote is opened here and never closed; the lines after it would be part of one value"
+    )]
+    OpenQuote {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+    },
     /// A file with two columns of the wanted name.
     #[error("{file}: there are two columns `{column}`, and no telling which is meant")]
     TwoColumns {

@@ -22,6 +22,7 @@ use crate::tally::{Counts, Tally};
 
 /// A file of tallies, as written.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object such as {\"n\": 17, \"counts\": [{\"y\": 0, \"count\": 17}]}")]
 pub struct TalliesFile {
     /// The number of reports, if the file says it.
     #[serde(default)]
@@ -42,7 +43,7 @@ pub struct TalliesFile {
 
 /// One output with its count, both as text: a million patterns of unary encoding need no tree of numbers.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an output with its count such as {\"y\": 0, \"count\": 17}")]
 struct Entry {
     y: Box<RawValue>,
     count: Box<RawValue>,
@@ -71,6 +72,12 @@ impl TalliesFile {
     /// # Errors
     /// The text is not the JSON of tallies.
     pub fn read(text: &str) -> Result<Self> {
+        if text.trim_start().starts_with('[') {
+            let message = "a list does not say what it counts; write {\"n\": 9, \"supports\": [5, 4, 0]} for how many of \
+                           9 reports support each value, or {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 5}, …]} for how often \
+                           each output was reported";
+            return Err(Error::Syntax { message: message.into(), line: 1, column: 1 });
+        }
         let file: TalliesFile = serde_json::from_str(text).map_err(Error::syntax)?;
         let missing = match (&file.counts, &file.supports, &file.n) {
             (None, None, _) => "missing field `counts`",

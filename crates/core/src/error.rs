@@ -239,6 +239,14 @@ pub enum Error {
     /// The reports that came in tell nothing about the frequencies.
     #[error("none of the reports tells anything about the frequencies (all are blank)")]
     NothingTold,
+    /// The search for the worst distribution was stopped.
+    #[error("stopped after {tried} of the {places} distributions among which the worst is looked for")]
+    WorstUnknown {
+        /// How many were tried.
+        tried: usize,
+        /// How many there are.
+        places: usize,
+    },
     /// More reports than a method can hold.
     #[error("{what} would hold {entries} entries; at most {max} are held")]
     TooMuch {
@@ -321,9 +329,10 @@ impl Error {
             | Error::NoExactPosterior
             | Error::DesignSize { .. }
             | Error::DesignPrior => ErrorKind::Unsupported,
-            Error::SingularValues { .. } | Error::DesignNotConverged | Error::Unconverged { .. } => {
-                ErrorKind::NotConverged
-            }
+            Error::SingularValues { .. }
+            | Error::DesignNotConverged
+            | Error::Unconverged { .. }
+            | Error::WorstUnknown { .. } => ErrorKind::NotConverged,
             _ => ErrorKind::InvalidInput,
         }
     }

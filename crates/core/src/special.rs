@@ -107,7 +107,7 @@ fn stirling_digamma_difference(x: f64, d: f64) -> f64 {
 }
 
 /// `ln Γ(x) − (x − ½) ln x + x − ½ ln 2π`, for `x > 0`; relative accuracy is lost below ten, where it is not small.
-fn stirling_correction(x: f64) -> f64 {
+pub(crate) fn stirling_correction(x: f64) -> f64 {
     if x < STIRLING_FROM {
         return ln_gamma(x) - (x - 0.5) * x.ln() + x - HALF_LN_TWO_PI;
     }

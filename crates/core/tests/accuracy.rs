@@ -148,7 +148,7 @@ proptest! {
 fn threads_do_not_matter() {
     let protocol = Protocol::oue(6, 1.0).unwrap();
     let prior = Prior::jeffreys(6).unwrap();
-    let settings = Settings { tolerance: 0.05, seed: 9, prior: None };
+    let settings = Settings { tolerance: 0.05, seed: 9, ..Settings::default() };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

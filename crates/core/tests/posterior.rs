@@ -41,6 +41,135 @@ fn distance(left: &Posterior, right: &Posterior) -> f64 {
     pairs.map(of_pair).fold(0.0, f64::max)
 }
 
+/// Randomised response: epsilon, the prior's parameters, the tally, the log evidence, and for each value the mean and standard deviation of `T_x` and the mean of
+/// `P_x`; from the urn of all users' tallies in arithmetic of 60 digits.
+type Sure = (f64, &'static [f64], &'static [u64], f64, &'static [[f64; 3]]);
+
+/// Priors that are sure of themselves and reports that are nearly the truth. The tallies are then what a difference of large numbers would not show.
+#[test]
+fn strong_beliefs_and_weak_noise_keep_their_digits() {
+    let cases: [Sure; 9] = [
+        (
+            20.0,
+            &[100000000.0, 100000000.0, 100000000.0],
+            &[1, 0, 0],
+            -1.0986122886681098,
+            &[
+                [0.9999999958776927, 6.420519613621846e-05, 0.33333333555555555],
+                [2.061153613941849e-09, 4.539992962212051e-05, 0.3333333322222222],
+                [2.061153613941849e-09, 4.539992962212051e-05, 0.3333333322222222],
+            ],
+        ),
+        (
+            1.0,
+            &[100000000.0, 100000000.0, 100000000.0],
+            &[2, 1, 0],
+            -3.295836866004329,
+            &[
+                [1.3641753292545906, 0.8095892651714557, 0.3333333345472511],
+                [0.9999999994378307, 0.7604280972353795, 0.3333333333333333],
+                [0.6358246713075786, 0.7078608640669127, 0.33333333211941557],
+            ],
+        ),
+        (
+            0.5,
+            &[1000000.0, 1000000.0],
+            &[3, 1],
+            -2.772588722239784,
+            &[
+                [2.2449190077442953, 0.969544312678629, 0.500000122459259],
+                [1.755080992255705, 0.969544312678629, 0.49999987754074104],
+            ],
+        ),
+        (
+            30.0,
+            &[0.5, 0.5, 0.5],
+            &[2, 2, 1],
+            -7.051855622954895,
+            &[
+                [2.0000000000002807, 1.1308736176403458e-06, 0.3846153846154278],
+                [2.0000000000002807, 1.1308736176403458e-06, 0.3846153846154278],
+                [0.9999999999994386, 1.1445816771363189e-06, 0.23076923076914438],
+            ],
+        ),
+        (
+            2.0,
+            &[10000000.0, 0.5, 1000.0],
+            &[1, 2, 1],
+            -6.957626293171615,
+            &[
+                [3.999047331115267, 0.030856176843283723, 0.9998999599537558],
+                [7.955616820631106e-07, 0.0008919428913688866, 4.9995057552637045e-08],
+                [0.0009518733230512545, 0.030843286286955863, 9.99900511866906e-05],
+            ],
+        ),
+        (
+            25.0,
+            &[100000.0, 100000.0, 100000.0],
+            &[20, 15, 5],
+            -43.944041608355086,
+            &[
+                [19.999999999722316, 2.8866074413844313e-05, 0.33335555259298666],
+                [14.999999999930562, 2.7637423788308804e-05, 0.3333388881482467],
+                [5.000000000347122, 2.4998371885267227e-05, 0.33330555925876665],
+            ],
+        ),
+        (
+            24.0,
+            &[10000000.0, 30000000.0],
+            &[30, 12],
+            -45.04099152609064,
+            &[
+                [29.99999999675339, 5.957028096683981e-05, 0.25000048749948806],
+                [12.000000003246607, 5.957028096683981e-05, 0.749999512500512],
+            ],
+        ),
+        (
+            1.5,
+            &[2000000.0, 2000000.0, 2000000.0],
+            &[17, 20, 9],
+            -50.536162826165395,
+            &[
+                [16.22859962120465, 2.722293502859486, 0.33333348254323736],
+                [17.840082465037558, 2.7675810439512976, 0.33333375112165226],
+                [11.931317913757793, 2.597668839884692, 0.3333327663351104],
+            ],
+        ),
+        (
+            0.01,
+            &[1e8, 1e8, 1e8],
+            &[3, 0, 1],
+            -4.394449154672327,
+            &[
+                [1.3388981172111925, 0.9437837268293472, 0.3333333333518826],
+                [1.3288815062311794, 0.9420191084524259, 0.3333333333184939],
+                [1.3322203765576281, 0.9426076816306138, 0.3333333333296235],
+            ],
+        ),
+    ];
+    for (epsilon, alpha, counts, ln_evidence, values) in cases {
+        let (grr, prior) =
+            (Protocol::grr(alpha.len(), epsilon).unwrap(), Prior::dirichlet(alpha.to_vec()).unwrap());
+        let matrix = as_matrix(&grr);
+        let options = Options { draws: 0, probabilities: vec![0.5], ..Options::default() };
+        for protocol in [&grr, &matrix] {
+            let found = posterior(protocol, &prior, &counted(protocol, counts), &options).unwrap();
+            assert_ne!(found.method, Method::MonteCarlo);
+            let evidence = found.log_evidence.unwrap();
+            let off = (evidence.value - ln_evidence).abs();
+            // A matrix is given in rounded numbers, which move each report by so much.
+            let rounding =
+                counts.iter().sum::<u64>() as f64 * 4.0 * f64::EPSILON * (1.0 + epsilon.exp() * f64::EPSILON);
+            assert!(off <= evidence.error + rounding, "{epsilon} {alpha:?}: {evidence:?} {ln_evidence}");
+            for (x, [mean, sd, p]) in values.iter().enumerate() {
+                for (found, exact) in [(found.t[x].mean, mean), (found.t[x].sd, sd), (found.p[x].mean, p)] {
+                    assert!((found / exact - 1.0).abs() < 1e-9, "{epsilon} {alpha:?} {x}: {found} {exact}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
     for prior in [Prior::jeffreys(3).unwrap(), Prior::dirichlet(vec![0.05, 3.0, 40.0]).unwrap(), mixture()] {

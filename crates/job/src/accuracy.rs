@@ -1,8 +1,12 @@
 //! The job `accuracy`: how far estimated frequencies are off on average, before a single report is collected.
 
-use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracy};
+use std::ops::ControlFlow;
+
+use sottovoce::Prior;
+use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracies};
 use sottovoce::estimate::Estimator;
-use sottovoce::{Prior, metric};
+use sottovoce::information::Progress;
+use sottovoce::metric::{self, Absence, Sought, Step, Watcher};
 
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
@@ -76,6 +80,14 @@ impl AccuracySpec {
     /// # Errors
     /// The protocol, the prior, a name, the place or a setting is wrong, or the protocol is not faithful.
     pub fn run(&self) -> Result<AccuracyReport> {
+        self.run_watched(&|_| ControlFlow::Continue(()))
+    }
+
+    /// The accuracies, while the watcher hears of progress and may stop it.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_watched(&self, watcher: Watcher<'_>) -> Result<AccuracyReport> {
         let settings = metric::Settings { tolerance: self.tolerance, ..metric::Settings::default() };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;
         check_users(&self.users)?;
@@ -86,21 +98,48 @@ impl AccuracySpec {
             return Err(sottovoce::Error::NotFaithful { rank, a: protocol.inputs() }.into());
         }
         let place = self.place(protocol.inputs())?;
-        let default = Settings::default();
-        let tolerance = self.tolerance.unwrap_or(default.tolerance);
-        let settings = Settings { tolerance, seed: self.seed, prior: Some(&subject.prior) };
         let mut entries = Vec::new();
         for &n in &self.users {
-            for &distance in &distances {
-                for &estimator in &estimators {
-                    let found =
-                        accuracy(protocol, n, estimator, distance, place.of(&subject.prior), &settings);
-                    let accuracy = found.map_err(|error| error.to_string());
-                    entries.push(Entry { n, distance, estimator, accuracy });
-                }
+            let first = entries.len();
+            for &estimator in &estimators {
+                let found = self.of_estimator(&subject, (n, estimator), &distances, &place, watcher);
+                let entry = |(distance, accuracy): (&Distance, _)| Entry {
+                    n,
+                    distance: *distance,
+                    estimator,
+                    accuracy,
+                };
+                entries.extend(distances.iter().zip(found).map(entry));
             }
+            let position = |entry: &Entry| distances.iter().position(|distance| *distance == entry.distance);
+            entries[first..].sort_by_key(position);
         }
         Ok(AccuracyReport { protocol: subject.protocol.spec, prior: subject.prior_spec, place, entries })
+    }
+
+    /// The accuracies of one estimator from `n` users, one for each distance.
+    fn of_estimator(
+        &self,
+        subject: &Subject,
+        (n, estimator): (u64, Estimator),
+        distances: &[Distance],
+        place: &Where,
+        watcher: Watcher<'_>,
+    ) -> Vec<Result<Accuracy, String>> {
+        let sought = Sought::Error(estimator);
+        let hear = |progress: &Progress| watcher(&Step { sought, users: n, progress: *progress });
+        if hear(&Progress::BEGUN).is_break() {
+            return vec![Err(Absence::Stopped.to_string()); distances.len()];
+        }
+        let tolerance = self.tolerance.unwrap_or(Settings::default().tolerance);
+        let settings =
+            Settings { tolerance, seed: self.seed, prior: Some(&subject.prior), observer: Some(&hear) };
+        let protocol = &subject.protocol.protocol;
+        let place = place.of(&subject.prior);
+        match accuracies(protocol, n, estimator, distances, place, &settings) {
+            Ok(found) => found.into_iter().map(|found| found.map_err(|error| error.to_string())).collect(),
+            Err(error) => vec![Err(error.to_string()); distances.len()],
+        }
     }
 
     fn place(&self, a: usize) -> Result<Where> {
@@ -129,7 +168,14 @@ fn distances(names: &[String]) -> Result<Vec<Distance>> {
     if names.iter().any(|name| name == "all") {
         return Ok(Distance::ALL.to_vec());
     }
-    names.iter().map(|name| distance(name).map_err(Error::or_all)).collect()
+    let mut distances: Vec<Distance> = Vec::new();
+    for name in names {
+        let named = distance(name).map_err(Error::or_all)?;
+        if !distances.contains(&named) {
+            distances.push(named);
+        }
+    }
+    Ok(distances)
 }
 
 /// The distance with this name.

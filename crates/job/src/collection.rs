@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::{Error as CollectError, Identity, TalliesFile};
 
-use crate::error::Result;
-use crate::source::{Source, Written};
+use crate::error::{Error, Result};
+use crate::source::{Source, Written, locate_tallies};
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, read_protocol, shown};
 
 /// What a job of a collection did, in a few facts.
@@ -49,12 +49,50 @@ impl Identified {
     }
 }
 
-/// The tallies in a text, unless they name another protocol than the one given. Labels may be left out of that, but not be others.
-pub(crate) fn tallies_of(text: &str, given: &NamedProtocol) -> Result<TalliesFile, CollectError> {
-    let file = TalliesFile::read(text)?;
-    // Only what the user wrote may name a file to be read.
+/// Tallies as they were read, and where.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub file: TalliesFile,
+    pub source: Source,
+}
+
+impl Collected {
+    /// The tallies in a file, on standard input, or inline.
+    pub(crate) fn read(argument: &str) -> Result<Self> {
+        let (source, text) = locate_tallies(argument)?;
+        match TalliesFile::read(&text) {
+            Ok(file) => Ok(Collected { file, source }),
+            Err(problem) => Err(Error::Tallies { source_name: source, problem }),
+        }
+    }
+
+    /// The protocol given, or else the one that the tallies name.
+    pub(crate) fn protocol(&self, given: Option<&Written<ProtocolSpec>>) -> Result<Written<ProtocolSpec>> {
+        if let Some(given) = given {
+            return Ok(given.clone());
+        }
+        // Only what the user wrote may name a file to be read.
+        let Some(specification) = self.file.specification().filter(|text| text.starts_with('{')) else {
+            return Err(CollectError::NoProtocol { file: self.source.to_string() }.into());
+        };
+        Ok(Written { source: self.source.clone(), ..read_protocol(specification)? })
+    }
+
+    /// What the file says about reports of this protocol, unless it names another one.
+    pub(crate) fn of<T>(
+        &self,
+        named: &NamedProtocol,
+        read: impl FnOnce(&TalliesFile) -> Result<T, CollectError>,
+    ) -> Result<T> {
+        let fits = refuse_other(&self.file, named).and_then(|()| read(&self.file));
+        fits.map_err(|problem| Error::Tallies { source_name: self.source.clone(), problem })
+    }
+}
+
+/// Refuses tallies that name another protocol than the one given. Labels may be left out of that, but not be others.
+fn refuse_other(file: &TalliesFile, given: &NamedProtocol) -> Result<(), CollectError> {
     let Some(specification) = file.specification().filter(|text| text.starts_with('{')) else {
-        return Ok(file);
+        return Ok(());
     };
     let named = read_protocol(specification).and_then(|written| written.check(&PriorSpec::Jeffreys));
     let same = named.is_ok_and(|named| {
@@ -62,7 +100,7 @@ pub(crate) fn tallies_of(text: &str, given: &NamedProtocol) -> Result<TalliesFil
         named.protocol == given.protocol && (unlabelled || named.spec.labels == given.spec.labels)
     });
     match same {
-        true => Ok(file),
+        true => Ok(()),
         false => Err(CollectError::MadeOtherwise { found: shown(specification) }),
     }
 }

@@ -2,9 +2,9 @@
 
 use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP};
 
-use crate::collection::tallies_of;
+use crate::collection::Collected;
 use crate::error::{Error, Result};
-use crate::source::{Written, locate_tallies};
+use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
 
 /// The estimators that are shown when none is asked for: what is usual, what is nearest, what is most likely.
@@ -16,8 +16,8 @@ const MAX_COVARIANCE: usize = 1024;
 /// What is to be estimated, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EstimateSpec {
-    /// The protocol that made the reports.
-    pub protocol: Written<ProtocolSpec>,
+    /// The protocol that made the reports; unsaid, the one that the tallies name.
+    pub protocol: Option<Written<ProtocolSpec>>,
     /// The prior of the posterior mean.
     pub prior: Written<PriorSpec>,
     /// A file of tallies or supports, inline JSON, or `-`.
@@ -36,7 +36,7 @@ impl EstimateSpec {
     /// Estimates from these tallies with the usual settings.
     pub fn of(protocol: Written<ProtocolSpec>, tallies: &str) -> Self {
         EstimateSpec {
-            protocol,
+            protocol: Some(protocol),
             prior: PriorSpec::Jeffreys.into(),
             tallies: tallies.to_owned(),
             estimators: vec![],
@@ -51,14 +51,12 @@ impl EstimateSpec {
     /// # Errors
     /// The protocol is wrong or not faithful, the tallies do not fit it, an estimator does not exist, or a setting is out of range.
     pub fn run(&self) -> Result<EstimateReport> {
-        let named = self.protocol.check(&self.prior.spec)?;
+        let collected = Collected::read(&self.tallies)?;
+        let named = collected.protocol(self.protocol.as_ref())?.check(&self.prior.spec)?;
         let prior = self.prior.check(named.protocol.inputs())?;
         let estimators = estimators(&self.estimators)?;
-        let (source_name, text) = locate_tallies(&self.tallies)?;
-        let reports = tallies_of(&text, &named)
-            .and_then(|file| file.reports(&named.protocol))
-            .map_err(|problem| Error::Tallies { source_name, problem })?;
-        drop(text);
+        let reports = collected.of(&named, |file| file.reports(&named.protocol))?;
+        drop(collected);
         let estimation = Estimation::new(&named.protocol, reports, self.level)?
             .with_tolerance(self.tolerance.unwrap_or(GAP))?
             .with_prior(prior)?;

@@ -59,7 +59,7 @@ pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use randomise::RandomiseSpec;
 pub use render::Format;
 pub use sottovoce::information::{Choice, Progress};
-pub use sottovoce::metric::{Settings, Step, Watcher};
+pub use sottovoce::metric::{Settings, Sought, Step, Watcher};
 pub use sottovoce_collect::{Form, Replacement, replacement};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

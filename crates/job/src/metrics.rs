@@ -92,6 +92,11 @@ impl MetricsSpec {
         } else {
             self.metrics.iter().map(|name| metric(name)).collect::<Result<Vec<_>>>()?
         };
+        if self.users.is_empty() && metrics.iter().all(|metric| metric.needs_users()) {
+            let value = metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",");
+            let allowed = "known without a number of users; give one with --n";
+            return Err(Error::Setting { name: "metric", value, allowed });
+        }
         let once = metrics.iter().filter(|m| !m.needs_users() || self.users.is_empty());
         let mut requests: Vec<_> = once.map(|metric| (*metric, None)).collect();
         for n in &self.users {
@@ -106,6 +111,10 @@ impl MetricsSpec {
 /// # Errors
 /// [`Error::UnknownMetric`], with a suggestion if one is close.
 pub fn metric(name: &str) -> Result<Metric> {
+    if name.trim().is_empty() {
+        let allowed = "a name; a list of metrics has one comma between two names and none at its end";
+        return Err(Error::Setting { name: "metric", value: "``".into(), allowed });
+    }
     name.trim().parse().map_err(|()| {
         let suggestion = closest(name, all_names().collect::<Vec<_>>());
         Error::UnknownMetric { name: shown(name), suggestion }
@@ -178,8 +187,10 @@ mod tests {
 
     #[test]
     fn a_metric_without_its_users_gives_a_reason() {
-        let report = spec(&["u_distr"], &[]).check().unwrap().run();
-        assert!(report.evaluations[0].answer.value.is_err());
+        let report = spec(&["u_distr", "ldp"], &[]).check().unwrap().run();
+        assert!(report.evaluations[0].answer.value.is_err() && report.evaluations[1].answer.value.is_ok());
+        // Nothing but such metrics is a mistake.
+        assert!(matches!(spec(&["u_distr"], &[]).check(), Err(Error::Setting { name: "metric", .. })));
     }
 
     #[test]

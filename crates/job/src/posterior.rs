@@ -5,17 +5,17 @@ use sottovoce::information::{Choice, Observer};
 use sottovoce::posterior::{Options, Posterior, Summary, posterior};
 use sottovoce::{Protocol, Tallies};
 
-use crate::collection::tallies_of;
+use crate::collection::Collected;
 use crate::error::{Error, Result};
-use crate::source::{Written, locate_tallies};
+use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 
 /// Whose posterior is wanted, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PosteriorSpec {
-    /// The protocol.
-    pub protocol: Written<ProtocolSpec>,
+    /// The protocol; unsaid, the one that the tallies name.
+    pub protocol: Option<Written<ProtocolSpec>>,
     /// The prior.
     pub prior: Written<PriorSpec>,
     /// The tallies: a file, inline JSON, or `-`.
@@ -75,7 +75,7 @@ impl PosteriorSpec {
     /// The posterior of these tallies with 90 % intervals.
     pub fn of(protocol: Written<ProtocolSpec>, tallies: String) -> Self {
         PosteriorSpec {
-            protocol,
+            protocol: Some(protocol),
             prior: PriorSpec::Jeffreys.into(),
             tallies,
             level: 0.9,
@@ -101,11 +101,10 @@ impl PosteriorSpec {
             });
         }
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
-        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
-        let (source_name, text) = locate_tallies(&self.tallies)?;
-        let tallies = tallies_of(&text, &subject.protocol)
-            .and_then(|file| file.check(&subject.protocol.protocol))
-            .map_err(|problem| Error::Tallies { source_name, problem })?;
+        let collected = Collected::read(&self.tallies)?;
+        let protocol = collected.protocol(self.protocol.as_ref())?;
+        let subject = Subject::new(&protocol, &self.prior, settings)?;
+        let tallies = collected.of(&subject.protocol, |file| file.check(&subject.protocol.protocol))?;
         Ok(PosteriorJob { subject, tallies, spec: self.clone() })
     }
 }
@@ -158,6 +157,14 @@ impl PosteriorJob {
         let tail = (0.5e12 * (1.0 - self.spec.level)).round() / 1e12;
         vec![tail, 0.5, 1.0 - tail]
     }
+}
+
+/// The joint draws of `P` as Parquet: a column of doubles for each value.
+///
+/// # Errors
+/// The writer refuses a label.
+pub fn draws_parquet(report: &PosteriorReport) -> std::io::Result<Vec<u8>> {
+    sottovoce_collect::files::number_table::parquet_table(&report.labels, &report.posterior.draws.p)
 }
 
 /// The joint draws of `P` as CSV: a column for each value, a line for each draw.

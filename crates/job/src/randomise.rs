@@ -16,6 +16,9 @@ use crate::error::Result;
 use crate::source::Written;
 use crate::spec::ProtocolSpec;
 
+/// The name of standard output as a file; reports go there as CSV.
+pub const STANDARD_OUTPUT: &str = "/dev/stdout";
+
 /// What to randomise, as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomiseSpec {
@@ -51,7 +54,9 @@ impl RandomiseSpec {
         let protocol = Identified::written(&self.protocol)?;
         let randomiser = Randomiser::new(&protocol.named.protocol)?;
         let name = self.output.to_string_lossy().into_owned();
-        let format = FileFormat::of_name(&name).ok_or(CollectError::UnknownFormat { file: name })?;
+        let printed = (name == STANDARD_OUTPUT).then_some(FileFormat::Csv);
+        let known = FileFormat::of_name(&name).or(printed);
+        let format = known.ok_or(CollectError::UnknownFormat { file: name })?;
         Ok(RandomiseJob { spec: self, protocol, randomiser, format })
     }
 }

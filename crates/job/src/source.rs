@@ -120,7 +120,7 @@ pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
     if argument.is_empty() {
         return Err(Error::Empty { source_name: Source::InlineJson, example: TALLIES_EXAMPLE });
     }
-    if argument.starts_with('{') {
+    if argument.starts_with(['{', '[']) {
         return Ok((Source::InlineJson, argument.to_owned()));
     }
     let source = if argument == "-" { Source::StandardInput } else { Source::File(argument.into()) };

@@ -4,7 +4,9 @@ use clap::Args;
 use sottovoce_job::render::Render;
 use sottovoce_job::{AccuracySpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{ComputationArguments, OutputArguments, SubjectArguments, number_of_users};
+use crate::arguments::{
+    ComputationArguments, OutputArguments, SubjectArguments, TimeArguments, number_of_users,
+};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -19,7 +21,13 @@ Examples:
       For values with these frequencies.
 
 Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, posterior_mean, or all.
-Distances: l1, l2, l2sq (squared l2), max, or all.";
+Distances between true and estimated shares:
+  l1    sum of the errors of all values, signs left out; half of it is the share of
+        users who are counted at a wrong value
+  l2    root of the sum of the squared errors
+  l2sq  sum of the squared errors: the usual mean squared error, of all values together
+  rms   typical error of one value's share: root of the mean of the squared errors
+  max   the largest error of any value";
 
 /// How far estimated frequencies are off on average.
 #[derive(Debug, Args)]
@@ -28,7 +36,7 @@ pub(crate) struct AccuracyArguments {
     #[command(flatten)]
     subject: SubjectArguments,
     /// Numbers of users, separated by commas
-    #[arg(long = "n", value_name = "N", value_delimiter = ',', required = true, value_parser = number_of_users)]
+    #[arg(long = "n", value_name = "N", value_delimiter = ',', required = true, allow_negative_numbers = true, value_parser = number_of_users)]
     users: Vec<u64>,
     /// Distances, separated by commas [default: l1]
     #[arg(short, long = "distance", value_name = "NAME", value_delimiter = ',')]
@@ -46,15 +54,19 @@ pub(crate) struct AccuracyArguments {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     #[command(flatten)]
+    time: TimeArguments,
+    #[command(flatten)]
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
 
 pub(crate) fn run(arguments: &AccuracyArguments) -> Result {
+    let spec = spec(arguments)?;
     arguments.computation.set_threads();
-    let report = spec(arguments)?.run()?;
-    arguments.output.write(&report.render(arguments.output.format.into()))
+    let watch = arguments.time.watch(&arguments.output);
+    let report = spec.run_watched(&|step| watch.hear(step))?;
+    watch.write(&arguments.output, &report.render(arguments.output.format.into()))
 }
 
 fn spec(arguments: &AccuracyArguments) -> JobResult<AccuracySpec> {

@@ -22,7 +22,7 @@ pub(crate) struct ChooseArguments {
     #[arg(long = "a", value_name = "A")]
     inputs: usize,
     /// Number of users
-    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users)]
     users: u64,
     /// Largest LDP level
     #[arg(long, value_name = "E", allow_negative_numbers = true)]

@@ -35,7 +35,7 @@ pub(crate) struct CompareArguments {
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
     /// Number of users, for the metrics that depend on it
-    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users)]
     users: Option<u64>,
     /// Solve for the epsilon of each protocol at which s_mu, s_wc, f_mu or u_digit has this value
     #[arg(long = "match", value_name = "METRIC=VALUE")]

@@ -42,7 +42,7 @@ pub(crate) struct DesignArguments {
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
     /// Number of users for which the utilities of the best are also told
-    #[arg(long = "n", value_name = "N", value_parser = number_of_users, conflicts_with = "frontier")]
+    #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users, conflicts_with = "frontier")]
     users: Option<u64>,
     /// The whole curve of utility against privacy; with it, -o is the file for the curve
     #[arg(long, conflicts_with = "min_average_privacy")]

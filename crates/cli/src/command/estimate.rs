@@ -1,10 +1,11 @@
 //! `sottovoce estimate`.
 
 use clap::Args;
-use sottovoce_job::render::Render;
-use sottovoce_job::{EstimateSpec, Result as JobResult, read_prior, read_protocol};
+use sottovoce_job::render::text::estimate_chart;
+use sottovoce_job::render::{Document, Render};
+use sottovoce_job::{EstimateSpec, Result as JobResult};
 
-use crate::arguments::{OutputArguments, SubjectArguments};
+use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -12,8 +13,8 @@ Examples:
   sottovoce estimate -p grr:a=3,eps=1 --tallies tallies.json
       Linear, nearest and most likely frequencies, with 90 % intervals.
 
-  sottovoce estimate -p oue:a=16,eps=1 --tallies t.json --estimator all --level 0.95
-      All estimators side by side.
+  sottovoce estimate -t t.json --estimator all --level 0.95 --picture estimates.svg
+      All estimators side by side, and as a picture; of the protocol that the tallies name.
 
 Tallies are {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 9}]} or, where reports support values,
 {\"n\": 9, \"supports\": [5, 4, 0]}: how many reports support each value.
@@ -25,10 +26,7 @@ Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, posterior_mean
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EstimateArguments {
     #[command(flatten)]
-    subject: SubjectArguments,
-    /// The tallies: a JSON file, inline JSON, or `-` for standard input
-    #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
-    tallies: String,
+    collected: CollectedArguments,
     /// Estimators, separated by commas [default: linear,norm_sub,ml]
     #[arg(short, long = "estimator", value_name = "NAME", value_delimiter = ',')]
     estimators: Vec<String>,
@@ -43,18 +41,23 @@ pub(crate) struct EstimateArguments {
     covariance: bool,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
 
 pub(crate) fn run(arguments: &EstimateArguments) -> Result {
     let report = spec(arguments)?.run()?;
+    let mut picture = Document::default();
+    picture.chart(estimate_chart(&report));
+    arguments.picture.write(&picture, arguments.output.quiet)?;
     arguments.output.write(&report.render(arguments.output.format.into()))
 }
 
 fn spec(arguments: &EstimateArguments) -> JobResult<EstimateSpec> {
     Ok(EstimateSpec {
-        protocol: read_protocol(&arguments.subject.protocol)?,
-        prior: read_prior(&arguments.subject.prior)?,
-        tallies: arguments.tallies.clone(),
+        protocol: arguments.collected.protocol()?,
+        prior: arguments.collected.prior()?,
+        tallies: arguments.collected.tallies.clone(),
         estimators: arguments.estimators.clone(),
         level: arguments.level,
         tolerance: arguments.tolerance,

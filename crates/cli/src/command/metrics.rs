@@ -37,7 +37,7 @@ pub(crate) struct MetricsArguments {
     #[command(flatten)]
     subject: SubjectArguments,
     /// Numbers of users, for the metrics that depend on it
-    #[arg(long = "n", value_name = "N,…", value_delimiter = ',', value_parser = number_of_users)]
+    #[arg(long = "n", value_name = "N,…", value_delimiter = ',', allow_negative_numbers = true, value_parser = number_of_users)]
     users: Vec<u64>,
     /// Names of metrics [default: all]
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]

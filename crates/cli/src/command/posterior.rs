@@ -1,14 +1,14 @@
 //! `sottovoce posterior`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sottovoce_job::posterior::draws_csv;
+use sottovoce_job::posterior::{draws_csv, draws_parquet};
 use sottovoce_job::render::Render;
-use sottovoce_job::{PosteriorSpec, Result as JobResult, read_prior, read_protocol};
+use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult};
 
-use crate::arguments::{LongArguments, PictureArguments, SubjectArguments};
-use crate::failure::Result;
+use crate::arguments::{CollectedArguments, LongArguments, PictureArguments};
+use crate::failure::{Failure, Result};
 use crate::output::write_file;
 
 const EXAMPLES: &str = "\
@@ -16,10 +16,11 @@ Examples:
   sottovoce posterior -p grr:a=16,eps=1 --tallies tallies.json
       How common each value is, with 90 % intervals.
 
-  sottovoce posterior -p P.json --tallies T.json --picture P.svg
-      Also a picture: intervals, the prior behind and the linear estimate beside them.
+  sottovoce posterior -t T.json --picture P.svg
+      Of the protocol that the tallies name, as those of `sottovoce tally` do. Also a picture:
+      intervals, the prior behind and the linear estimate beside them.
 
-  sottovoce posterior -p P.json --tallies T.json --draws 4000 --draws-out D.csv
+  sottovoce posterior -t T.json --draws 4000 --draws-out D.csv
       Also four thousand joint draws of all frequencies.
 
   sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
@@ -36,18 +37,15 @@ product [y, y, …].";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PosteriorArguments {
     #[command(flatten)]
-    subject: SubjectArguments,
-    /// The tallies: a file, inline JSON, or `-`
-    #[arg(long, value_name = "T")]
-    tallies: String,
+    collected: CollectedArguments,
     /// Probability of the intervals
     #[arg(long, value_name = "L", default_value_t = 0.9, allow_negative_numbers = true)]
     level: f64,
     /// Number of joint draws to write; Markov chains keep at most 4000
     #[arg(long, value_name = "K", default_value_t = 1000)]
     draws: usize,
-    /// Write joint draws of all frequencies to this CSV file
-    #[arg(long, value_name = "FILE.csv")]
+    /// Write joint draws of all frequencies to this file: Parquet if its name ends in .parquet, CSV otherwise
+    #[arg(long, value_name = "FILE")]
     draws_out: Option<PathBuf>,
     /// Points of each marginal density, in JSON
     #[arg(long, value_name = "K", default_value_t = 0)]
@@ -66,17 +64,26 @@ pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
     let watch = arguments.long.watch();
     let report = job.run(Some(&|progress| watch.hear_draws(progress)))?;
     if let Some(path) = &arguments.draws_out {
-        write_file(path, draws_csv(&report).as_bytes())?;
+        write_file(path, &draws(&report, path)?)?;
     }
     arguments.picture.write(&report.text(), arguments.long.output.quiet)?;
     arguments.long.write(&watch, &report)
 }
 
+/// The joint draws in the format that the name of the file asks for.
+fn draws(report: &PosteriorReport, path: &Path) -> Result<Vec<u8>> {
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
+        let unwritable = |error| Failure::Write { path: Some(path.to_owned()), error };
+        return draws_parquet(report).map_err(unwritable);
+    }
+    Ok(draws_csv(report).into_bytes())
+}
+
 fn spec(arguments: &PosteriorArguments) -> JobResult<PosteriorSpec> {
     Ok(PosteriorSpec {
-        protocol: read_protocol(&arguments.subject.protocol)?,
-        prior: read_prior(&arguments.subject.prior)?,
-        tallies: arguments.tallies.clone(),
+        protocol: arguments.collected.protocol()?,
+        prior: arguments.collected.prior()?,
+        tallies: arguments.collected.tallies.clone(),
         level: arguments.level,
         draws: if arguments.draws_out.is_some() { arguments.draws } else { 0 },
         grid: arguments.grid,

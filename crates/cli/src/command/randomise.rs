@@ -17,8 +17,11 @@ Examples:
   sottovoce randomise -p oue:a=128,eps=1 - -o reports.jsonl < values.jsonl
       From standard input, as lines such as {\"value\": 17}.
 
+  sottovoce randomise -p grr:a=3,eps=1 values.csv -o - | sottovoce tally - -o tallies.json
+      Reports that never touch the disk.
+
 Files may be CSV, JSON Lines or Parquet; values also compressed (gzip, zstd). Reports are in the
-format that the name of their file ends with. The exact privacy level is part of the summary.";
+format that the name of their file ends with, and CSV on standard output (-o -). The exact privacy level is part of the summary.";
 
 /// On the user's side: values to reports, by exact arithmetic and the operating system's randomness.
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ pub(crate) struct SplitArguments {
     #[command(flatten)]
     subject: SubjectArguments,
     /// Number of users
-    #[arg(long = "n", value_name = "N", value_parser = number_of_users)]
+    #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users)]
     users: u64,
     #[command(flatten)]
     long: LongArguments,

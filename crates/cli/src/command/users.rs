@@ -5,7 +5,7 @@ use sottovoce_job::{
     ExpectedError, Result as JobResult, Target, UsersSpec, Wanted, read_prior, read_protocol,
 };
 
-use crate::arguments::{LongArguments, SubjectArguments};
+use crate::arguments::{LongArguments, SubjectArguments, share};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -20,7 +20,14 @@ Examples:
       For half of what the true values tell about their distribution.
 
   sottovoce users -p oue:a=16,eps=1 --accuracy 0.05 --distance l1 --estimator norm_sub
-      For estimated frequencies whose errors sum to 0.05 on average over the prior.";
+      For estimated frequencies whose errors sum to 0.05 on average over the prior.
+
+  sottovoce users -p oue:a=16,eps=1 --accuracy 1% --distance rms
+      For shares that are typically off by one percentage point.
+
+Distances between true and estimated shares: l1 (sum of all errors), l2 (root of the sum of
+the squared errors), l2sq (sum of the squared errors), rms (typical error of one value's
+share: root of the mean of the squared errors), max (the largest error of any value).";
 
 /// How many users a wanted utility takes, and how many true values would do instead.
 #[derive(Debug, Args)]
@@ -49,15 +56,15 @@ struct TargetArguments {
     /// Wanted share of what the true values tell about their distribution: the metric u_distr
     #[arg(long, value_name = "U", allow_negative_numbers = true)]
     u_distr: Option<f64>,
-    /// Largest expected error of the estimated frequencies, on average over the prior
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    /// Largest expected error of the estimated frequencies, on average over the prior, such as 0.01 or 1%
+    #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share)]
     accuracy: Option<f64>,
 }
 
 /// What an error is.
 #[derive(Debug, Args)]
 struct ErrorArguments {
-    /// How errors are measured, with --accuracy: l1, l2, l2sq or max [default: l1]
+    /// How errors are measured, with --accuracy: l1, l2, l2sq, rms or max [default: l1]
     #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
     distance: Option<String>,
     /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]

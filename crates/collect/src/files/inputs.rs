@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::source::decompressed;
 use crate::error::{Error, Result};
 
 /// A file to be read.
@@ -46,6 +47,7 @@ pub fn inputs(arguments: &[String], allow_copies: bool) -> Result<Vec<Input>> {
     let files = refuse_same_files(&inputs)?;
     if !allow_copies {
         refuse_copies(&files)?;
+        refuse_compressed_copies(&files)?;
     }
     Ok(inputs)
 }
@@ -122,6 +124,33 @@ fn refuse_copies(files: &[(u64, &Input)]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a compressed file beside what it was made of: `day.csv.gz` and `day.csv`, wherever they lie. What is in them is compared only where the names agree.
+fn refuse_compressed_copies(files: &[(u64, &Input)]) -> Result<()> {
+    let mut names: HashMap<String, Vec<&Input>> = HashMap::new();
+    for (_, input) in files {
+        names.entry(plain_name(input)).or_default().push(input);
+    }
+    let mut contents = HashMap::new();
+    // In the order of the arguments, as above.
+    for (_, input) in files.iter().filter(|(_, input)| names[&plain_name(input)].len() > 1) {
+        let mut digest = Sha256::new();
+        let mut reader = decompressed(input)?;
+        hash(&mut reader, &mut digest).map_err(|error| unreadable(input, error))?;
+        if let Some(first) = contents.insert(digest.finalize().to_vec(), *input) {
+            return Err(twice(first, input, "has the same content as"));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a file without its directory, and without what compression adds.
+fn plain_name(input: &Input) -> String {
+    let Input::File(path) = input else { return String::new() };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let packed = [".gz", ".gzip", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    packed.map(ToOwned::to_owned).unwrap_or(name)
+}
+
 /// What two names of one file have in common.
 #[cfg(unix)]
 fn identity(_input: &Input, metadata: Option<&fs::Metadata>) -> Option<(u64, u64)> {
@@ -145,10 +174,10 @@ fn content(input: &Input) -> Result<Vec<u8>> {
     Ok(digest.finalize().to_vec())
 }
 
-fn hash(file: &mut File, digest: &mut Sha256) -> io::Result<()> {
+fn hash(file: &mut dyn io::Read, digest: &mut Sha256) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 16];
     loop {
-        match io::Read::read(file, &mut buffer)? {
+        match file.read(&mut buffer)? {
             0 => return Ok(()),
             count => digest.update(&buffer[..count]),
         }

@@ -3,6 +3,7 @@
 mod guard;
 pub mod inputs;
 mod json_value;
+pub mod number_table;
 pub mod parquet_column;
 pub mod report_reader;
 pub mod report_writer;

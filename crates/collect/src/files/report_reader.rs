@@ -100,11 +100,15 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Option<Header>, Body)> {
         column: COLUMN.to_owned(),
         found: shown(found),
     };
-    let (_, mut names) = lines.line(input)?.ok_or_else(|| no_column(b""))?;
+    let no_header = |blank| Error::NoHeader { file: input.to_string(), column: COLUMN.to_owned(), blank };
+    let (_, mut names) = lines.line(input)?.ok_or_else(|| no_header(false))?;
     let mut found = None;
     if let Some(text) = names.strip_prefix(b"#") {
         found = header(input, text)?;
-        (_, names) = lines.line(input)?.ok_or_else(|| no_column(b""))?;
+        (_, names) = lines.line(input)?.ok_or_else(|| no_header(false))?;
+    }
+    if names.trim_ascii().is_empty() {
+        return Err(no_header(true));
     }
     let columns: Vec<&[u8]> = names.split(|byte| *byte == b',').map(unquoted).collect();
     let mut named = columns.iter().enumerate().filter(|(_, name)| **name == COLUMN.as_bytes());

@@ -110,7 +110,7 @@ impl<W: Write + Send> ReportWriter<W> {
 }
 
 /// What the system said, where that was the reason.
-fn system_error(error: ParquetError) -> io::Error {
+pub(super) fn system_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -30,25 +30,14 @@ pub(crate) enum Source {
 /// Opens an input, decompressing gzip and Zstandard, and tells its format by its beginning.
 pub(crate) fn open(input: &Input) -> Result<Source> {
     let fail = |error| unreadable(input, error);
-    let raw: Box<dyn Read> = match input {
-        Input::StandardInput => Box::new(io::stdin()),
-        Input::File(path) => Box::new(File::open(path).map_err(fail)?),
-    };
-    let mut raw = BufReader::with_capacity(BLOCK, raw);
-    let start = raw.fill_buf().map_err(fail)?;
-    let (gzip, zstandard) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
-    let parquet_itself = !gzip && !zstandard && FileFormat::of_start(start) == FileFormat::Parquet;
+    let mut raw = raw(input)?;
+    let parquet_itself = FileFormat::of_start(raw.fill_buf().map_err(fail)?) == FileFormat::Parquet;
     if let (true, Input::File(path)) = (parquet_itself, input) {
         let file = File::open(path).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
         return parquet(input, Positioned { file: Arc::new(file), length });
     }
-    let plain: Box<dyn Read> = match () {
-        () if gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
-        () if zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(raw).map_err(fail)?),
-        () => Box::new(raw),
-    };
-    let mut plain = BufReader::with_capacity(BLOCK, plain);
+    let mut plain = BufReader::with_capacity(BLOCK, unpacked(raw).map_err(fail)?);
     match FileFormat::of_start(plain.fill_buf().map_err(fail)?) {
         FileFormat::Parquet => {
             let mut bytes = Vec::new();
@@ -59,13 +48,39 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
     }
 }
 
+/// The bytes of an input, decompressed.
+pub(super) fn decompressed(input: &Input) -> Result<Box<dyn Read>> {
+    unpacked(raw(input)?).map_err(|error| unreadable(input, error))
+}
+
+fn raw(input: &Input) -> Result<BufReader<Box<dyn Read>>> {
+    let raw: Box<dyn Read> = match input {
+        Input::StandardInput => Box::new(io::stdin()),
+        Input::File(path) => Box::new(File::open(path).map_err(|error| unreadable(input, error))?),
+    };
+    Ok(BufReader::with_capacity(BLOCK, raw))
+}
+
+fn unpacked(mut raw: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn Read>> {
+    let start = raw.fill_buf()?;
+    let (gzip, zstandard) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    Ok(match () {
+        () if gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
+        () if zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
+        () => Box::new(raw),
+    })
+}
+
 fn parquet<R: ChunkReader + 'static>(input: &Input, bytes: R) -> Result<Source> {
     let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, &error))?;
     Ok(Source::Parquet(Box::new(reader)))
 }
 
 pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> Error {
-    Error::Damaged { file: input.to_string(), message: crate::rejection::shown(error.to_string().as_bytes()) }
+    let words = error.to_string();
+    // The reader's own words, which may quote the file.
+    let message = words.chars().filter(|c| !c.is_control()).take(300).collect();
+    Error::Damaged { file: input.to_string(), message }
 }
 
 /// A file that many threads read at places of their own. (Copies of a file's handle share one place, and groups of rows that are read at

@@ -108,8 +108,15 @@ impl ValueReader<'_> {
 }
 
 fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
-    let header = lines.line(collector.input)?.map(|(_, header)| header).unwrap_or_default();
-    let (names, file, column) = (fields(&header), collector.input.to_string(), collector.reader.column);
+    let (file, column) = (collector.input.to_string(), collector.reader.column);
+    let header = lines.line(collector.input)?.map(|(_, header)| header);
+    let Some(header) = header.as_ref().filter(|header| !header.trim_ascii().is_empty()) else {
+        return Err(Error::NoHeader { file, column: column.to_owned(), blank: header.is_some() });
+    };
+    if is_open(header) {
+        return Err(Error::OpenQuote { file, line: 1 });
+    }
+    let names = fields(header);
     let mut named = names.iter().enumerate().filter(|(_, name)| name.trim_ascii() == column.as_bytes());
     match (named.next(), named.next()) {
         (Some(_), None) if names.len() == 1 => single_column(collector, lines),
@@ -126,6 +133,12 @@ fn fields(line: &[u8]) -> Vec<Vec<u8>> {
     record.iter().map(<[u8]>::to_vec).collect()
 }
 
+/// Whether a quote that is opened in the line goes on behind it.
+fn is_open(line: &[u8]) -> bool {
+    let next = line.chain(&b"\nnext\n"[..]);
+    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(next).byte_records().count() == 1
+}
+
 /// One value a line. An empty line among others is a missing value, which a reader of tables would pass over.
 fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
     let mut empty = Vec::new();
@@ -138,6 +151,9 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
             for line in empty.drain(..) {
                 collector.value(line, Err(ValueProblem::Missing))?;
             }
+            if text.contains(&b'"') && is_open(text) {
+                return Err(Error::OpenQuote { file: collector.input.to_string(), line });
+            }
             match text.iter().any(|byte| b"\",".contains(byte)).then(|| fields(text)).as_deref() {
                 None => collector.text(line, text)?,
                 Some([field]) => collector.text(line, field)?,
@@ -148,22 +164,34 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
     Ok(())
 }
 
+/// What follows the lines of a table: a line that no table has.
+const LAST_LINE: &[u8] = b"\n\0the end of the table\0";
+
 fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: usize) -> Result<()> {
     let file = collector.input.to_string();
     let damaged = |error: csv::Error| Error::Damaged { file: file.clone(), message: error.to_string() };
-    // Carriage returns are taken off here, because a reader that does it counts their lines late. A line feed at the end makes all lines alike.
+    // Carriage returns are taken off here, because a reader that does it counts their lines late. A line feed at the end makes all lines alike, and a quote that is never
+    // closed has swallowed the last one.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(lines.chain(&b"\n"[..]));
-    let (mut record, mut last) = (csv::ByteRecord::new(), 1);
+        .from_reader(lines.chain(LAST_LINE));
+    let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(damaged)? {
         // The reader stands behind the record, and never saw the header, line 1; quoted values may have line feeds.
         let within = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
-        // A quote that is never closed swallows the last line feed too.
-        let line = (reader.position().line() - within).max(last + 1);
-        last = line;
+        if record.as_slice() == &LAST_LINE[1..] {
+            return Ok(());
+        }
+        if record.as_slice().ends_with(LAST_LINE) {
+            let quoted = record.iter().next_back().unwrap_or_default().iter();
+            let before = within - quoted.filter(|byte| **byte == b'\n').count() as u64;
+            // No line feed behind the record was read, unlike behind others.
+            let line = reader.position().line() - within + 1 + before;
+            return Err(Error::OpenQuote { file: file.clone(), line });
+        }
+        let line = reader.position().line() - within;
         match record.len() {
             1 if &record[0] == b"\r" => {}
             length if length == columns => {

@@ -9,13 +9,16 @@ pub enum Distance {
     L2,
     /// `Σ_x (φ_x − φ̂_x)²`; no distance in the strict sense, but what is usually given.
     SquaredL2,
+    /// `(Σ_x (φ_x − φ̂_x)²/a)^{1/2}`: how far a single frequency is off, typically.
+    RootMeanSquare,
     /// `max_x |φ_x − φ̂_x|`.
     Max,
 }
 
 impl Distance {
     /// All distances.
-    pub const ALL: [Distance; 4] = [Distance::L1, Distance::L2, Distance::SquaredL2, Distance::Max];
+    pub const ALL: [Distance; 5] =
+        [Distance::L1, Distance::L2, Distance::SquaredL2, Distance::RootMeanSquare, Distance::Max];
 
     /// The name for programs.
     pub fn name(self) -> &'static str {
@@ -23,6 +26,7 @@ impl Distance {
             Distance::L1 => "l1",
             Distance::L2 => "l2",
             Distance::SquaredL2 => "l2sq",
+            Distance::RootMeanSquare => "rms",
             Distance::Max => "max",
         }
     }
@@ -33,6 +37,7 @@ impl Distance {
             Distance::L1 => "sum of the absolute errors",
             Distance::L2 => "root of the sum of the squared errors",
             Distance::SquaredL2 => "sum of the squared errors",
+            Distance::RootMeanSquare => "typical error of one value's share (root mean square)",
             Distance::Max => "largest absolute error",
         }
     }
@@ -49,6 +54,9 @@ impl Distance {
             Distance::L1 => errors().sum(),
             Distance::L2 => errors().map(|e| e * e).sum::<f64>().sqrt(),
             Distance::SquaredL2 => errors().map(|e| e * e).sum(),
+            Distance::RootMeanSquare => {
+                (errors().map(|e| e * e).sum::<f64>() / truth.len().max(1) as f64).sqrt()
+            }
             Distance::Max => errors().fold(0.0, f64::max),
         }
     }

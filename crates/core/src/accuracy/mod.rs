@@ -9,8 +9,8 @@
 //!
 //! # Method and cost
 //! The expected squared error of the linear estimate is a closed form, also on average over a Dirichlet prior and at the worst of all
-//! distributions. Everything else is Monte Carlo with a standard error: collections are simulated, of unary encoding and
-//! local hash without a single report where the estimator needs supports only. The worst distribution is then looked for among the corners
+//! distributions. Everything else is Monte Carlo with a standard error: collections are simulated, of unary encoding,
+//! local hash and subset selection without a single report where the estimator needs supports only. The worst distribution is then looked for among the corners
 //! (all users hold the same value) and the uniform distribution.
 //!
 //! ```
@@ -25,17 +25,19 @@
 //! ```
 
 mod distance;
+mod sets;
 mod simulation;
 mod squared_error;
 
 pub use distance::Distance;
 
-use rayon::prelude::*;
+use rand_chacha::ChaCha8Rng;
 
 use crate::error::{Error, Result, distribution, in_range};
 use crate::estimate::{Estimator, SupportRates};
 use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::generator;
+use crate::information::monte_carlo::{Source, draw_round};
+use crate::information::{Observer, Progress};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use simulation::Simulation;
@@ -62,7 +64,7 @@ pub enum Place<'a> {
 }
 
 /// Settings of the simulation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// Wanted standard error, relative to the accuracy.
     pub tolerance: f64,
@@ -70,11 +72,13 @@ pub struct Settings<'a> {
     pub seed: u64,
     /// What the posterior mean believes beforehand: unsaid, the prior of [`Place::Prior`], and Jeffreys' elsewhere.
     pub prior: Option<&'a Prior>,
+    /// Hears of progress, and may end the simulation with its best estimate so far.
+    pub observer: Option<Observer<'a>>,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Settings { tolerance: 0.01, seed: 0, prior: None }
+        Settings { tolerance: 0.01, seed: 0, prior: None, observer: None }
     }
 }
 
@@ -96,8 +100,8 @@ pub struct Accuracy {
 /// The accuracy of an estimator from `n` reports.
 ///
 /// # Errors
-/// The protocol is not faithful or too large, `n` is 0, the place is no distribution on its inputs, or the estimator finds nothing to work with in some
-/// collections.
+/// The protocol is not faithful or too large, `n` is 0, the place is no distribution on its inputs, the estimator finds nothing to work with in some
+/// collections, or the observer stopped the search for the worst distribution.
 pub fn accuracy(
     protocol: &Protocol,
     n: u64,
@@ -106,41 +110,49 @@ pub fn accuracy(
     place: Place<'_>,
     settings: &Settings<'_>,
 ) -> Result<Accuracy> {
+    let mut found = accuracies(protocol, n, estimator, &[distance], place, settings)?;
+    found.pop().unwrap_or(Err(Error::Empty { name: "distances" }))
+}
+
+/// The accuracies by several distances, from the same simulated collections: estimates are what takes long. One may exist where others do not, since the squared error of
+/// the linear estimate needs no collection.
+///
+/// # Errors
+/// `n` is 0, the place is on another number of inputs, or a setting is out of range; each of the accuracies as for [`accuracy`].
+pub fn accuracies(
+    protocol: &Protocol,
+    n: u64,
+    estimator: Estimator,
+    distances: &[Distance],
+    place: Place<'_>,
+    settings: &Settings<'_>,
+) -> Result<Vec<Result<Accuracy>>> {
     in_range("tolerance", settings.tolerance, |t| t > 0.0 && t.is_finite(), "above 0 and finite")?;
     if n == 0 {
         return Err(Error::NoReports);
     }
-    let p = match place {
-        Place::At(p) => {
-            protocol.check_distribution(p)?;
-            Some(distribution("phi", p.to_vec())?)
-        }
-        Place::Prior(prior) => {
-            protocol.check_distribution(&prior.mean())?;
-            None
-        }
-        Place::Worst => None,
-    };
-    if (estimator, distance) == (Estimator::Linear, Distance::SquaredL2)
-        && let Some(found) = closed_form(protocol, n, place)?
-    {
-        return Ok(found);
+    match place {
+        Place::At(p) => protocol.check_distribution(p)?,
+        Place::Prior(prior) => protocol.check_distribution(&prior.mean())?,
+        Place::Worst => {}
     }
-    let believed = match (settings.prior, place) {
-        (Some(prior), _) | (None, Place::Prior(prior)) => prior.clone(),
-        _ => Prior::jeffreys(protocol.inputs())?,
+    let linear = estimator == Estimator::Linear && distances.contains(&Distance::SquaredL2);
+    let closed = if linear { closed_form(protocol, n, place)? } else { None };
+    let is_closed = |distance: &Distance| closed.is_some() && *distance == Distance::SquaredL2;
+    let others: Vec<Distance> = distances.iter().copied().filter(|distance| !is_closed(distance)).collect();
+    let simulated = match others.is_empty() {
+        true => Ok(Vec::new()),
+        false => simulated(protocol, n, estimator, &others, place, settings),
     };
-    let simulation = Simulation::new(protocol, estimator, n, believed)?;
-    match (place, p) {
-        (Place::Prior(prior), _) => {
-            let draw = |rng: &mut rand_chacha::ChaCha8Rng| -> Vec<f64> {
-                prior.sample_ln(rng).into_iter().map(f64::exp).collect()
-            };
-            mean(&simulation, distance, settings, &draw)
+    let answer = |distance: &Distance| match (&closed, &simulated) {
+        (Some(found), _) if is_closed(distance) => Ok(found.clone()),
+        (_, Err(error)) => Err(error.clone()),
+        (_, Ok(found)) => {
+            // Unwrap safety: every distance that is not closed is among the others, and each of these has its answer.
+            Ok(found[others.iter().position(|other| other == distance).unwrap()].clone())
         }
-        (_, Some(p)) => mean(&simulation, distance, settings, &|_| p.clone()),
-        (_, None) => worst(protocol, estimator, &simulation, distance, settings),
-    }
+    };
+    Ok(distances.iter().map(answer).collect())
 }
 
 /// The expected squared error of the linear estimate; `None` on average over a prior of one's own.
@@ -148,7 +160,7 @@ fn closed_form(protocol: &Protocol, n: u64, place: Place<'_>) -> Result<Option<A
     let error = SquaredError::new(protocol, n)?;
     let worst = error.worst();
     let value = match place {
-        Place::At(p) => Some(error.at(p)),
+        Place::At(p) => Some(error.at(&distribution("phi", p.to_vec())?)),
         Place::Prior(prior) => error.over(prior),
         Place::Worst => Some(error.at(&worst)),
     };
@@ -162,49 +174,114 @@ fn closed_form(protocol: &Protocol, n: u64, place: Place<'_>) -> Result<Option<A
     }))
 }
 
-/// The mean distance over simulated collections, until its standard error is small enough.
-fn mean(
-    simulation: &Simulation<'_>,
-    distance: Distance,
+/// The accuracies from simulated collections.
+fn simulated(
+    protocol: &Protocol,
+    n: u64,
+    estimator: Estimator,
+    distances: &[Distance],
+    place: Place<'_>,
     settings: &Settings<'_>,
-    truth: &(dyn Fn(&mut rand_chacha::ChaCha8Rng) -> Vec<f64> + Sync),
-) -> Result<Accuracy> {
-    let draw = |stream: u64| {
-        let mut rng = generator(settings.seed, stream);
-        let p = truth(&mut rng);
-        let (estimate, certified) = simulation.estimate(&p, &mut rng)?;
-        Ok((distance.between(&p, &estimate), certified))
+) -> Result<Vec<Accuracy>> {
+    let believed = match (settings.prior, place) {
+        (Some(prior), _) | (None, Place::Prior(prior)) => prior.clone(),
+        _ => Prior::jeffreys(protocol.inputs())?,
+    };
+    let simulation = Simulation::new(protocol, estimator, n, believed)?;
+    let found = match place {
+        Place::Prior(prior) => {
+            let draw = |rng: &mut ChaCha8Rng| prior.sample_ln(rng).into_iter().map(f64::exp).collect();
+            means(&simulation, distances, settings, &draw)
+        }
+        Place::At(p) => {
+            let p = distribution("phi", p.to_vec())?;
+            means(&simulation, distances, settings, &|_| p.clone())
+        }
+        Place::Worst => return worst(protocol, estimator, &simulation, distances, settings),
+    };
+    found.map(|found| found.accuracies)
+}
+
+/// What one collection shows: how far the estimate is off by each distance, and whether it is known to be what it claims.
+type Collection = (Vec<f64>, bool);
+
+/// Mean distances over simulated collections.
+struct Means {
+    accuracies: Vec<Accuracy>,
+    /// Whether the observer ended them before their errors were small enough.
+    stopped: bool,
+}
+
+/// The mean distances over simulated collections, until their standard errors are small enough.
+fn means(
+    simulation: &Simulation<'_>,
+    distances: &[Distance],
+    settings: &Settings<'_>,
+    truth: &(dyn Fn(&mut ChaCha8Rng) -> Vec<f64> + Sync),
+) -> Result<Means> {
+    let draw = |rng: &mut ChaCha8Rng| -> Result<Collection> {
+        let p = truth(rng);
+        let (estimate, certified) = simulation.estimate(&p, rng)?;
+        Ok((distances.iter().map(|distance| distance.between(&p, &estimate)).collect(), certified))
     };
     let most = ((MOST_WORK / simulation.work()) as u64).clamp(DRAWS.0, DRAWS.1);
-    let mut drawn: Vec<(f64, bool)> = Vec::new();
+    let mut drawn: Vec<Result<Collection>> = Vec::new();
+    let mut progress = Progress::BEGUN;
+    // Two do, since one collection may take chains of their own and the error of few is widened.
+    let source = Source { seed: settings.seed, observer: settings.observer, fewest: 2 };
     loop {
         let start = drawn.len() as u64;
         let more = start.clamp(DRAWS.0, most.saturating_sub(start).max(DRAWS.0));
-        drawn.extend((start..start + more).into_par_iter().map(draw).collect::<Result<Vec<_>>>()?);
-        let count = drawn.len() as f64;
-        let value = drawn.iter().map(|(d, _)| d).sum::<f64>() / count;
-        let variance = drawn.iter().map(|(d, _)| (d - value).powi(2)).sum::<f64>() / (count - 1.0);
-        let error = (variance / count).sqrt();
-        if error <= settings.tolerance * value || drawn.len() as u64 >= most {
-            return Ok(Accuracy {
-                evaluation: Evaluation::new(value, error, Method::MonteCarlo),
-                worst: None,
-                worst_of_all: false,
-                draws: drawn.len() as u64,
-                uncertified: drawn.iter().filter(|(_, certified)| !certified).count() as u64,
-            });
+        let broken = draw_round(&mut drawn, more, &source, &progress, &draw);
+        let collections: Vec<&Collection> =
+            drawn.iter().map(|drawn| drawn.as_ref().map_err(Clone::clone)).collect::<Result<_>>()?;
+        let accuracies: Vec<Accuracy> = (0..distances.len()).map(|d| mean(&collections, d)).collect();
+        progress = least_known(&accuracies, settings.tolerance);
+        let stopped = broken || settings.observer.is_some_and(|observer| observer(&progress).is_break());
+        if stopped || progress.error <= progress.tolerance || drawn.len() as u64 >= most {
+            return Ok(Means { accuracies, stopped });
         }
     }
 }
 
-/// The worst of the corners and the uniform distribution. Where all inputs are treated alike, one corner stands for all.
+/// By how much the standard error of 2, 3, … draws is widened: so many standard errors hold 68.3 % of Student's law.
+const STUDENT: [f64; 7] = [1.837, 1.321, 1.197, 1.142, 1.111, 1.091, 1.077];
+
+/// The mean of the distance with this number, with its standard error.
+fn mean(collections: &[&Collection], number: usize) -> Accuracy {
+    let count = collections.len() as f64;
+    let value = collections.iter().map(|(d, _)| d[number]).sum::<f64>() / count;
+    let variance = collections.iter().map(|(d, _)| (d[number] - value).powi(2)).sum::<f64>() / (count - 1.0);
+    let widened = STUDENT.get(collections.len() - 2).unwrap_or(&1.0);
+    Accuracy {
+        evaluation: Evaluation::new(value, widened * (variance / count).sqrt(), Method::MonteCarlo),
+        worst: None,
+        worst_of_all: false,
+        draws: collections.len() as u64,
+        uncertified: collections.iter().filter(|(_, certified)| !certified).count() as u64,
+    }
+}
+
+/// Where the accuracy is that is known worst, relative to itself.
+fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Progress {
+    let relative = |found: &&Accuracy| found.evaluation.error / found.evaluation.value.max(f64::MIN_POSITIVE);
+    let worst = accuracies.iter().max_by(|l, r| relative(l).total_cmp(&relative(r)));
+    worst.map_or(Progress { draws: 0, value: f64::NAN, error: 0.0, tolerance }, |found| Progress {
+        draws: found.draws,
+        value: found.evaluation.value,
+        error: found.evaluation.error,
+        tolerance: tolerance * found.evaluation.value,
+    })
+}
+
+/// The worst of the corners and the uniform distribution, for each distance. Where all inputs are treated alike, one corner stands for all.
 fn worst(
     protocol: &Protocol,
     estimator: Estimator,
     simulation: &Simulation<'_>,
-    distance: Distance,
+    distances: &[Distance],
     settings: &Settings<'_>,
-) -> Result<Accuracy> {
+) -> Result<Vec<Accuracy>> {
     let a = protocol.inputs();
     let alike = SupportRates::of(protocol).is_some() && estimator != Estimator::PosteriorMean;
     let corners = if alike { 1 } else { a };
@@ -213,12 +290,23 @@ fn worst(
         return Err(Error::TooMuch { what: "the list of corners to try", entries, max });
     }
     let corner = |x: usize| (0..a).map(|z| f64::from(u8::from(x == z))).collect::<Vec<f64>>();
-    let mut worst: Option<Accuracy> = None;
-    for p in (0..corners).map(corner).chain([vec![1.0 / a as f64; a]]) {
-        let found = mean(simulation, distance, settings, &|_| p.clone())?;
-        if worst.as_ref().is_none_or(|w| found.evaluation.value > w.evaluation.value) {
-            worst = Some(Accuracy { worst: Some(p), ..found });
+    let mut worst: Vec<Accuracy> = Vec::new();
+    for (tried, p) in (0..corners).map(corner).chain([vec![1.0 / a as f64; a]]).enumerate() {
+        let Means { accuracies, stopped } = means(simulation, distances, settings, &|_| p.clone())?;
+        if stopped && tried < corners {
+            return Err(Error::WorstUnknown { tried: tried + 1, places: corners + 1 });
+        }
+        let found: Vec<Accuracy> =
+            accuracies.into_iter().map(|found| Accuracy { worst: Some(p.clone()), ..found }).collect();
+        if worst.is_empty() {
+            worst = found;
+            continue;
+        }
+        for (worst, found) in worst.iter_mut().zip(found) {
+            if found.evaluation.value > worst.evaluation.value {
+                *worst = found;
+            }
         }
     }
-    worst.ok_or(Error::NoReports)
+    Ok(worst)
 }

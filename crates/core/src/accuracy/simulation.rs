@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
+use super::sets;
 use crate::error::{Error, Result};
 use crate::estimate::maximum_likelihood::maximum_likelihood;
 use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, believed, processed};
@@ -21,6 +22,9 @@ const MAX_BELIEVED: u128 = 1 << 20;
 /// Most numbers (users times inputs) that one simulated collection of whole reports may draw.
 const MAX_NUMBERS: u128 = 1 << 30;
 
+/// Most outputs that are counted one by one.
+const MAX_OUTPUTS: u64 = 1 << 16;
+
 /// How reports of a protocol are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -28,6 +32,8 @@ enum Form {
     Disjoint,
     /// How many support each input: given who holds what, the bits are independent, and so two binomial draws an input do.
     Bits,
+    /// How many support each input: all sets are drawn at once, input after input ([`sets`](super::sets)).
+    Sets,
     /// How often each output was reported, one multinomial draw.
     Outputs,
     /// One user after another.
@@ -52,16 +58,20 @@ impl<'a> Simulation<'a> {
     /// The protocol is not faithful, or too large to be simulated.
     pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64, prior: Prior) -> Result<Self> {
         let whole = matches!(estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean);
-        let form = match (protocol, estimator) {
-            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), _) if whole => Form::Users,
-            (Protocol::SubsetSelection(_), _) => Form::Users,
-            (Protocol::UnaryEncoding(_) | Protocol::LocalHash(_), _) => Form::Bits,
-            (other, estimator)
-                if SupportRates::of(other).is_some() && estimator != Estimator::PosteriorMean =>
-            {
+        let form = match protocol {
+            // Fewer outputs than users: each output is counted at once.
+            _ if whole && protocol.countable_outputs(1).is_ok_and(|b| b as u64 <= n.min(MAX_OUTPUTS)) => {
+                Form::Outputs
+            }
+            Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) if whole => {
+                Form::Users
+            }
+            Protocol::SubsetSelection(_) => Form::Sets,
+            Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) => Form::Bits,
+            other if SupportRates::of(other).is_some() && estimator != Estimator::PosteriorMean => {
                 Form::Disjoint
             }
-            (other, _) if other.countable_outputs(1).is_ok_and(|b| b <= 1 << 16) => Form::Outputs,
+            other if other.countable_outputs(1).is_ok_and(|b| b as u64 <= MAX_OUTPUTS) => Form::Outputs,
             _ => Form::Users,
         };
         let simulation =
@@ -82,6 +92,7 @@ impl<'a> Simulation<'a> {
         let (a, n) = (self.protocol.inputs() as f64, self.n as f64);
         let drawing = match self.form {
             Form::Disjoint | Form::Bits => 50.0 * a,
+            Form::Sets => 150.0 * a * a,
             Form::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
             Form::Users => 10.0 * n * a,
         };
@@ -119,6 +130,7 @@ impl<'a> Simulation<'a> {
         match self.form {
             Form::Disjoint => self.disjoint(p, rng).map(Reports::Supports),
             Form::Bits => self.bits(p, rng).map(Reports::Supports),
+            Form::Sets => self.sets(p, rng).map(Reports::Supports),
             Form::Outputs => {
                 let counts = multinomial(self.n, &self.protocol.push_forward(p)?, rng);
                 let counts =
@@ -148,6 +160,13 @@ impl<'a> Simulation<'a> {
         let mut support = |t_x: u64| binomial(t_x, rates.own, rng) + binomial(self.n - t_x, rates.other, rng);
         let counts = holders.into_iter().map(&mut support).collect();
         Supports::new(self.protocol, self.n, counts)
+    }
+
+    fn sets(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Supports> {
+        let Protocol::SubsetSelection(subset) = self.protocol else {
+            return Err(Error::NoSupports { kind: self.protocol.kind() });
+        };
+        Supports::new(self.protocol, self.n, sets::supports(subset, self.n, p, rng))
     }
 
     fn users(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Tallies> {

@@ -193,6 +193,8 @@ pub struct Estimate {
     pub values: Vec<f64>,
     /// Their standard errors, where the estimator has a law that gives them; for the posterior mean, standard deviations of the posterior.
     pub standard_errors: Option<Vec<f64>>,
+    /// Monte Carlo standard errors of the frequencies themselves, where they come from Markov chains.
+    pub monte_carlo_errors: Option<Vec<f64>>,
     /// The intervals.
     pub intervals: Vec<Interval>,
     /// How the intervals were made.
@@ -274,6 +276,7 @@ impl<'a> Estimation<'a> {
             estimator: Estimator::Linear,
             values: self.linear.values().to_vec(),
             standard_errors: Some(self.linear.standard_errors()),
+            monte_carlo_errors: None,
             intervals,
             interval_method,
             certificate: None,
@@ -288,6 +291,7 @@ impl<'a> Estimation<'a> {
             intervals: intervals.iter().zip(&values).map(|(i, p_x)| i.holding(*p_x)).collect(),
             values,
             standard_errors: None,
+            monte_carlo_errors: None,
             interval_method: IntervalMethod::Carried,
             certificate: None,
         }
@@ -301,6 +305,8 @@ impl<'a> Estimation<'a> {
             estimator: Estimator::PosteriorMean,
             values: found.iter().map(|p| p.mean).collect(),
             standard_errors: Some(found.iter().map(|p| p.sd).collect()),
+            monte_carlo_errors: (found.iter().any(|p| p.error > 0.0))
+                .then(|| found.iter().map(|p| p.error).collect()),
             intervals: found.iter().map(interval).collect(),
             interval_method: IntervalMethod::Credible,
             certificate: None,

@@ -43,7 +43,8 @@ pub(crate) fn mean(
     let mut round = FIRST_ROUND.min(options.draws.max(2));
     let mut progress = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance };
     loop {
-        let stopped = draw_round(&mut draws, round, options, &progress, draw);
+        let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
+        let stopped = draw_round(&mut draws, round, &source, &progress, draw);
         let (value, error) = regression(&draws);
         let found = Evaluation::new(value + offset.value, error.hypot(offset.error), Method::MonteCarlo);
         let total = draws.len() as u64;
@@ -56,31 +57,38 @@ pub(crate) fn mean(
     }
 }
 
+/// Where draws come from, and who may stop them once there are the fewest.
+pub(crate) struct Source<'a> {
+    pub(crate) seed: u64,
+    pub(crate) observer: Option<Observer<'a>>,
+    pub(crate) fewest: u64,
+}
+
 /// Makes a round of draws, and tells whether the observer has stopped it. Draws that have been begun are ended, so that slow ones are not left out more
 /// often than others.
-fn draw_round(
-    draws: &mut Vec<Draw>,
+pub(crate) fn draw_round<D: Send>(
+    draws: &mut Vec<D>,
     round: u64,
-    options: &Options<'_>,
+    source: &Source<'_>,
     progress: &Progress,
-    draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
+    draw: &(dyn Fn(&mut ChaCha8Rng) -> D + Sync),
 ) -> bool {
     let start = draws.len() as u64;
     let (stopped, made) = (AtomicBool::new(false), AtomicU64::new(start));
     let asked = |observer: Observer<'_>| {
         let draws = made.load(Ordering::Relaxed);
-        draws >= FEWEST && observer(&Progress { draws, ..*progress }).is_break()
+        draws >= source.fewest && observer(&Progress { draws, ..*progress }).is_break()
     };
     let one = |i: u64| {
-        if stopped.load(Ordering::Relaxed) || options.observer.is_some_and(asked) {
+        if stopped.load(Ordering::Relaxed) || source.observer.is_some_and(asked) {
             stopped.store(true, Ordering::Relaxed);
             return None;
         }
-        let drawn = draw(&mut generator(options.seed, i));
+        let drawn = draw(&mut generator(source.seed, i));
         made.fetch_add(1, Ordering::Relaxed);
         Some(drawn)
     };
-    let more: Vec<Option<Draw>> = (start..start + round).into_par_iter().map(one).collect();
+    let more: Vec<Option<D>> = (start..start + round).into_par_iter().map(one).collect();
     draws.extend(more.into_iter().flatten());
     stopped.into_inner()
 }

@@ -336,7 +336,8 @@ impl<'a> Target<'a> {
 
     /// Moves mass between two values by slice sampling in the log-odds of their shares, shrinking from the whole range.
     fn exchange(&self, state: &mut State, x: usize, other: usize, beta: f64, rng: &mut ChaCha8Rng) {
-        let ln_total = ln_add(state.ln_p[x], state.ln_p[other]);
+        // Rounding may carry two values that have all the mass beyond it, and a quantile then to 1.0000000000000002.
+        let ln_total = ln_add(state.ln_p[x], state.ln_p[other]).min(0.0);
         let total = ln_total.exp();
         let line = self.line(state, x, other);
         let (alpha, rest) = (state.alpha[x], state.alpha[other]);

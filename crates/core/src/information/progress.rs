@@ -16,6 +16,10 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Nothing is drawn yet, and nothing known.
+    pub const BEGUN: Progress =
+        Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: f64::NAN };
+
     /// Estimated share of the work that is done: the error shrinks with the square root of the work.
     pub fn fraction(&self) -> f64 {
         if self.error <= self.tolerance { 1.0 } else { (self.tolerance / self.error).powi(2) }

@@ -11,6 +11,7 @@ use super::stirling::{entropy_gap, ln_factorial};
 use crate::error::Result;
 use crate::prior::Prior;
 use crate::protocol::Protocol;
+use crate::special::{ln_beta, ln_gamma};
 
 /// Columns are merged when they agree to this many binary digits relative to the largest entry of their row.
 const EQUAL_BITS: i32 = 44;
@@ -90,8 +91,14 @@ pub(crate) fn ln_rising(alpha: f64, t: f64) -> f64 {
     if t < 16.0 {
         return (0..t as u32).map(|k| (alpha + f64::from(k)).ln()).sum();
     }
+    if alpha > SURE {
+        return ln_gamma(t) - ln_beta(alpha, t);
+    }
     libm::lgamma(alpha + t) - libm::lgamma(alpha)
 }
+
+/// Parameters beyond which the two log-gammas of `Γ(α + t)/Γ(α)` have more digits in common than is good: at `1e8` eight of the last.
+const SURE: f64 = 1e4;
 
 /// `E φ(D) = Σ_k (−1)^k E D^k / (k(k−1))` for small `D = Σ_x (c_x − 1) P_x`; the moments are those of a Dirichlet mean,
 /// `E D^k = k!/(α0)_k [t^k] Π_x (1 − d_x t)^{−α_x}`.

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::answer::Absence;
-use super::watch::{Step, Watcher};
+use super::watch::{Sought, Step, Watcher};
 use super::{Settings, growth_constant, prior_entropy};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::{
@@ -56,7 +56,9 @@ impl Question<'_> {
         find: impl FnOnce(&Options<'_>) -> Result<T, Absence>,
     ) -> Result<T, Absence> {
         let (Some(watcher), users) = (self.watcher, self.n) else { return find(&self.options()) };
-        let hears = |progress: &Progress| watcher(&Step { metric, users, progress: *progress });
+        let hears = |progress: &Progress| {
+            watcher(&Step { sought: Sought::Metric(metric), users, progress: *progress })
+        };
         let start = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: self.tolerance() };
         if hears(&start).is_break() {
             return Err(Absence::Stopped);
@@ -226,8 +228,8 @@ mod tests {
     fn a_watcher_ends_the_running_number_and_leaves_out_the_next() {
         let (protocol, prior) = (Protocol::grr(4, 1.0).unwrap(), Prior::jeffreys(4).unwrap());
         let settings = Settings { tolerance: Some(1e-9), choice: Choice::MonteCarlo, ..Settings::default() };
-        let stop = |step: &Step| match (step.metric, step.progress.draws) {
-            (Metric::AggregatorDistribution, 0) => ControlFlow::Continue(()),
+        let stop = |step: &Step| match (step.sought, step.progress.draws) {
+            (Sought::Metric(Metric::AggregatorDistribution), 0) => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         };
         let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap().watched_by(&stop);

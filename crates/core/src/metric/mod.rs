@@ -34,5 +34,5 @@ pub use limit::{distribution_utility_limit, tally_utility_limit};
 pub use name::Metric;
 pub use prior_entropy::prior_entropy;
 pub use tradeoff::{participation_bound, utility_bound};
-pub use watch::{Step, Watcher};
+pub use watch::{Sought, Step, Watcher};
 pub use worst_case_privacy::{local_privacy_level, worst_case_privacy};

@@ -3,13 +3,23 @@
 use std::ops::ControlFlow;
 
 use super::Metric;
+use crate::estimate::Estimator;
 use crate::information::Progress;
+
+/// The number that is being found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sought {
+    /// A metric: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the others follow.
+    Metric(Metric),
+    /// How far this estimator is off on average.
+    Error(Estimator),
+}
 
 /// Where a computation is: which number is being found, and how far it has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The number: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the other metrics follow.
-    pub metric: Metric,
+    /// The number.
+    pub sought: Sought,
     /// Of how many users; 0 in the search for the best protocol, where the error is the gap that is left and draws are directions priced.
     pub users: u64,
     /// How far it has come; no draws and an infinite error before it is begun.

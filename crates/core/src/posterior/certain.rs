@@ -63,7 +63,7 @@ fn ln_evidence(prior: &Dirichlet, known: &[u64]) -> f64 {
 
 /// A beta distribution.
 fn beta<'a>(a: f64, b: f64) -> Marginal<'a> {
-    Marginal::new(Box::new(move |ln_p, ln_q| a * ln_p + b * ln_q))
+    Marginal::new((a, b), Box::new(|_, _| 0.0))
 }
 
 /// Mean and standard deviation of a beta-binomial number.

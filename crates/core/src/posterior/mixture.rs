@@ -20,10 +20,10 @@ use super::summary::{Draws, Options, Posterior, Summary};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::enumeration::{advance, choose, successors};
 use crate::information::monte_carlo::{generator, pick};
+use crate::information::reduced::ln_rising;
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
-use crate::special::ln_beta;
 
 /// Most elementary steps of the Dirichlet mixture: a second or two.
 pub const MIXTURE_BUDGET: f64 = 4e8;
@@ -156,21 +156,22 @@ fn marginals(a: usize, n: u64, weights: &[f64]) -> Vec<Vec<f64>> {
     pmf
 }
 
-/// `Σ_k P(T_x = k) Beta(α_x + k, α0 − α_x + n − k)`.
+/// `Σ_k P(T_x = k) Beta(α_x + k, α0 − α_x + n − k)`, as the prior's beta distribution times what it is of that.
 fn betas<'a>(prior: &Dirichlet, x: usize, n: u64, pmf: &[f64]) -> Marginal<'a> {
     let (alpha, others) = (prior.alpha()[x], others(prior, x));
-    let shape = |k: usize| (alpha + k as f64, others + (n - k as u64) as f64);
+    let ln_all = ln_rising(prior.total(), n as f64);
     let term = |(k, mass): (usize, &f64)| {
-        let (a, b) = shape(k);
-        (a, b, mass.ln() - ln_beta(a, b))
+        let (own, rest) = (k as f64, (n - k as u64) as f64);
+        (own, rest, mass.ln() + ln_all - ln_rising(alpha, own) - ln_rising(others, rest))
     };
     let terms: Vec<(f64, f64, f64)> =
         pmf.iter().enumerate().filter(|(_, mass)| **mass > 1e-40).map(term).collect();
-    Marginal::new(Box::new(move |ln_p, ln_q| {
-        let ln_term = |(a, b, ln): &(f64, f64, f64)| a * ln_p + b * ln_q + ln;
+    let ln_factor = move |ln_p: f64, ln_q: f64| {
+        let ln_term = |(own, rest, ln): &(f64, f64, f64)| own * ln_p + rest * ln_q + ln;
         let largest = terms.iter().map(ln_term).fold(f64::NEG_INFINITY, f64::max);
         largest + terms.iter().map(|term| (ln_term(term) - largest).exp()).sum::<f64>().ln()
-    }))
+    };
+    Marginal::new((alpha, others), Box::new(ln_factor))
 }
 
 /// Mean, standard deviation and quantiles of a distribution of whole numbers.

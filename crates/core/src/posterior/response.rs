@@ -17,7 +17,7 @@
 //! # Cost
 //! Windows of `O(√n)` coefficients. Draws: `O(a · window)` each.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};
-use super::summary::{Draws, Options, Posterior, Summary, mixed, tally_of_marginal};
+use super::summary::{Draws, Options, Posterior, Summary, mixed};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::grr::{EXACT_CUTOFF, Polynomials, Window};
 use crate::information::monte_carlo::{generator, multinomial, pick};
@@ -33,7 +33,6 @@ use crate::information::reduced::ln_rising;
 use crate::output::Output;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
 use crate::protocol::{Channel, GeneralisedRandomisedResponse};
-use crate::special::ln_beta;
 use crate::tallies::Tallies;
 
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.
@@ -106,15 +105,10 @@ fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
 
 /// The marginals of `P_x` and `T_x`, the latter without quantiles.
 fn marginal(chains: &[Chain<'_>], weights: &[f64], x: usize, options: &Options<'_>) -> Option<[Summary; 2]> {
-    let marginals: Vec<Marginal<'_>> = chains.iter().map(|chain| chain.marginal(x)).collect::<Option<_>>()?;
-    let parts: Vec<(f64, Marginal<'_>)> = weights.iter().copied().zip(marginals).collect();
-    let of_part = |(w, marginal): &(f64, Marginal<'_>), chain: &Chain<'_>| {
-        let (mean, sd) = marginal.moments();
-        (*w, tally_of_marginal(mean, sd, chain.prior.alpha()[x], chain.prior.total(), chain.n))
-    };
-    let tally = mixed(parts.iter().zip(chains).map(|(part, chain)| of_part(part, chain)));
-    let t = Summary { mean: tally.0, sd: tally.1, ..Summary::default() };
-    Some([Mixture { parts }.summary(options), t])
+    let found: Vec<OfValue<'_>> = chains.iter().map(|chain| chain.marginal(x)).collect::<Option<_>>()?;
+    let (mean, sd) = mixed(weights.iter().zip(&found).map(|(w, found)| (*w, found.tally())));
+    let parts = weights.iter().copied().zip(found.into_iter().map(|found| found.marginal)).collect();
+    Some([Mixture { parts }.summary(options), Summary { mean, sd, ..Summary::default() }])
 }
 
 fn draws(chains: &[Chain<'_>], weights: &[f64], count: usize, seed: u64) -> Draws {
@@ -206,24 +200,24 @@ impl<'a> Chain<'a> {
     /// The density of `P_x` with respect to its log-odds, if its integral is the evidence: by a sample of the sum over `j`, or by the whole of it.
     ///
     /// A sample is not enough where few honest reports of the other values, or none, are likely: the sum then ends at `j = 0` and is no smooth bump.
-    fn marginal(&self, x: usize) -> Option<Marginal<'_>> {
+    fn marginal(&self, x: usize) -> Option<OfValue<'_>> {
         let whole = self.ln_evidence();
-        let holds =
-            |marginal: &Marginal<'_>| (marginal.ln_total() - whole).abs() < 1e-11 * (1.0 + whole.abs());
+        let holds = |of: &OfValue<'_>| (of.marginal.ln_total() - whole).abs() < 1e-11 * (1.0 + whole.abs());
         [SAMPLES_PER_DEVIATION, f64::INFINITY]
             .into_iter()
             .map(|samples| self.marginal_of(x, samples))
             .find(holds)
     }
 
-    fn marginal_of(&self, x: usize, samples: f64) -> Marginal<'_> {
+    fn marginal_of(&self, x: usize, samples: f64) -> OfValue<'_> {
         let (alpha, others) = (self.prior.alpha()[x], others(self.prior, x));
-        let (s, ln_beta_value, ln_norm) = (self.s[x] as f64, self.beta.ln(), ln_beta(alpha, others));
-        let bump = self.bump(x, others, samples);
-        Marginal::new(Box::new(move |ln_p, ln_q| {
-            let honest = s * (ln_beta_value + ln_p).exp().ln_1p();
-            alpha * ln_p + others * ln_q - ln_norm + honest + bump.ln_at(ln_q)
-        }))
+        let (own, ln_beta_value) = (self.s[x] as f64, self.beta.ln());
+        let bump = Arc::new(self.bump(x, others, samples));
+        let shared = Arc::clone(&bump);
+        let ln_factor =
+            move |ln_p: f64, ln_q: f64| own * (ln_beta_value + ln_p).exp().ln_1p() + shared.ln_at(ln_q);
+        let marginal = Marginal::new((alpha, others), Box::new(ln_factor));
+        OfValue { marginal, bump, beta: self.beta, own, rest: (self.n - self.s[x]) as f64 }
     }
 
     /// `c_j β^j/(others)_j` for every `h`-th `j`, with so many samples in one standard deviation.
@@ -242,6 +236,33 @@ impl<'a> Chain<'a> {
             |i: usize| convolution(prefix, suffix, i).max(f64::MIN_POSITIVE).ln() + ln_weight(low + i);
         let ln_terms = (0..width).step_by(stride).map(ln_term).collect();
         Bump { ln_terms, low, stride, ln_scale: ln_scale + (stride as f64).ln() }
+    }
+}
+
+/// What is known of one value: the marginal of `P_x`, and the law of the honest reports of the other values that it was found with.
+struct OfValue<'a> {
+    marginal: Marginal<'a>,
+    bump: Arc<Bump>,
+    beta: f64,
+    /// Reports of this value, and of the others.
+    own: f64,
+    rest: f64,
+}
+
+impl OfValue<'_> {
+    /// Mean and standard deviation of `T_x`. Given `P_x = p`, each report of `x` is honest with probability `βp/(1 + βp)`, `j` of the others are, and the senders of the
+    /// dishonest ones hold `x` with probability `p`. All terms are positive: `(α0 + n) E P_x − α_x` would be the same mean, but of its digits a prior with
+    /// `α0 = 1e8` leaves half.
+    fn tally(&self) -> (f64, f64) {
+        self.marginal.moments(|ln_p, ln_q| {
+            let (p, q) = (ln_p.exp(), ln_q.exp());
+            let odds = self.beta * p;
+            let (honest, lies) = (1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds));
+            let (dishonest, variance) = self.bump.dishonest(ln_q, self.rest);
+            let silent = self.own * lies + dishonest;
+            let mean = self.own * honest + silent * p;
+            (mean, silent * p * q + q * q * self.own * honest * lies + p * p * variance)
+        })
     }
 }
 
@@ -288,6 +309,21 @@ struct Bump {
 }
 
 impl Bump {
+    /// Mean and variance of `rest − j`, where `j` has the law of the terms at `1 − p = q`.
+    fn dishonest(&self, ln_q: f64, rest: f64) -> (f64, f64) {
+        let step = self.stride as f64 * ln_q;
+        let ln_terms = || self.ln_terms.iter().enumerate().map(|(i, ln_term)| ln_term + i as f64 * step);
+        let largest = ln_terms().fold(f64::NEG_INFINITY, f64::max);
+        let terms = || {
+            let j = |i: usize| (self.low + self.stride * i) as f64;
+            let above = ln_terms().enumerate().map(move |(i, ln_term)| (rest - j(i), ln_term - largest));
+            above.filter(|(_, above)| *above > LN_NEGLIGIBLE).map(|(count, above)| (count, above.exp()))
+        };
+        let (total, sum) = terms().fold((0.0, 0.0), |(t, s), (count, w)| (t + w, s + w * count));
+        let mean = sum / total;
+        (mean, terms().map(|(count, w)| w * (count - mean).powi(2)).sum::<f64>() / total)
+    }
+
     fn ln_at(&self, ln_q: f64) -> f64 {
         let step = self.stride as f64 * ln_q;
         let ln_terms = || self.ln_terms.iter().enumerate().map(|(i, ln_term)| ln_term + i as f64 * step);

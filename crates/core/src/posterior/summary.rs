@@ -147,14 +147,6 @@ impl Posterior {
     }
 }
 
-/// Mean and standard deviation of `T_x` from those of `P_x` under a Dirichlet prior with sum of parameters `alpha_0`:
-/// `P | T ~ Dir(α + T)`, so `E P_x = (α_x + E T_x)/(α0 + n)` and `Var T_x = N(N+1) Var P_x − N E P_x (1 − E P_x)`, `N = α0 + n`.
-pub(crate) fn tally_of_marginal(mean: f64, sd: f64, alpha: f64, alpha_0: f64, n: u64) -> (f64, f64) {
-    let total = alpha_0 + n as f64;
-    let variance = total * ((total + 1.0) * sd * sd - mean * (1.0 - mean));
-    ((total * mean - alpha).clamp(0.0, n as f64), variance.max(0.0).sqrt())
-}
-
 /// Mean and standard deviation of a mixture of distributions given by weight, mean and standard deviation.
 pub(crate) fn mixed(parts: impl Iterator<Item = (f64, (f64, f64))> + Clone) -> (f64, f64) {
     let mean = parts.clone().map(|(w, (mean, _))| w * mean).sum::<f64>();
@@ -166,7 +158,8 @@ pub(crate) fn mixed(parts: impl Iterator<Item = (f64, (f64, f64))> + Clone) -> (
 pub(crate) fn sample_quantile(sorted: &[f64], probability: f64) -> f64 {
     let position = probability * (sorted.len() - 1) as f64;
     let (low, share) = (position.floor() as usize, position.fract());
-    sorted[low] + share * (sorted[(low + 1).min(sorted.len() - 1)] - sorted[low])
+    let next = sorted[(low + 1).min(sorted.len() - 1)];
+    (sorted[low] + share * (next - sorted[low])).clamp(sorted[low], next)
 }
 
 /// The quantiles of tallies: the smallest value that is reached in at least the given share of the draws.

@@ -7,13 +7,12 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture};
-use super::summary::{Draws, Options, Posterior, Summary, mixed, tally_of_marginal};
+use super::summary::{Draws, Options, Posterior, Summary, mixed};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::generator;
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::ln_sum_exp;
-use crate::special::ln_beta;
 
 /// The posterior of two values.
 pub(crate) fn posterior(likelihood: &SparseRows, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
@@ -30,16 +29,13 @@ pub(crate) fn posterior(likelihood: &SparseRows, parts: &Parts<'_>, options: &Op
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
     let [first, second] =
         marginals.map(|parts| Mixture { parts: weights.iter().copied().zip(parts).collect() });
-    let tally = |mixture: &Mixture<'_>, x: usize| {
-        let of_part =
-            |((w, marginal), (_, prior)): (&(f64, Marginal<'_>), &(f64, &crate::prior::Dirichlet))| {
-                let (mean, sd) = marginal.moments();
-                (*w, tally_of_marginal(mean, sd, prior.alpha()[x], prior.total(), likelihood.n()))
-            };
-        let (mean, sd) = mixed(mixture.parts.iter().zip(parts).map(of_part));
+    let silent = likelihood.n() as f64 - rows.iter().map(|[count, ..]| count).sum::<f64>();
+    let tally_of = |mixture: &Mixture<'_>, x: usize| {
+        let given = |ln_p: f64, ln_q: f64| tally(&rows, silent, x, ln_p.exp(), ln_q.exp());
+        let (mean, sd) = mixed(mixture.parts.iter().map(|(w, marginal)| (*w, marginal.moments(given))));
         Summary { mean, sd, ..Summary::default() }
     };
-    let mut t = vec![tally(&first, 0), tally(&second, 1)];
+    let mut t = vec![tally_of(&first, 0), tally_of(&second, 1)];
     let draws = draws(likelihood, &first, options).into_quantiles(&mut t, options);
     let value = ln_total + likelihood.ln_scale();
     Posterior {
@@ -64,10 +60,25 @@ fn rows(likelihood: &SparseRows) -> Vec<[f64; 3]> {
     likelihood.rows().filter(|row| !row.members.is_empty()).map(full).collect()
 }
 
+/// Mean and variance of `T_x` given `P_x = p = 1 − q`: the senders of reports are independent, and those of `silent` reports are as likely to hold `x` as any user.
+fn tally(rows: &[[f64; 3]], silent: f64, x: usize, p: f64, q: f64) -> (f64, f64) {
+    let add = |(mean, variance): (f64, f64), row: &[f64; 3]| {
+        let (own, rest) = (row[1 + x], row[2 - x]);
+        let all = own * p + rest * q;
+        // Where only one value gives the output, its sender is known, also at probabilities too small for a number.
+        let (holds, not) = match (own == 0.0, rest == 0.0) {
+            (true, _) => (0.0, 1.0),
+            (_, true) => (1.0, 0.0),
+            _ => (own * p / all, rest * q / all),
+        };
+        (mean + row[0] * holds, variance + row[0] * holds * not)
+    };
+    rows.iter().fold((silent * p, silent * p * q), add)
+}
+
 /// The posterior density of `P_x` with respect to its log-odds; its integral is the evidence.
 fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> {
-    let ln_norm = ln_beta(alpha, other);
-    Marginal::new(Box::new(move |ln_p, ln_q| {
+    let ln_factor = move |ln_p: f64, ln_q: f64| {
         let (p, q) = (ln_p.exp(), ln_q.exp());
         let term = |row: &[f64; 3]| {
             let (own, rest) = (row[1 + x], row[2 - x]);
@@ -81,8 +92,9 @@ fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> 
                     (own * p + rest * q).ln()
                 }
         };
-        alpha * ln_p + other * ln_q - ln_norm + rows.iter().map(term).sum::<f64>()
-    }))
+        rows.iter().map(term).sum::<f64>()
+    };
+    Marginal::new((alpha, other), Box::new(ln_factor))
 }
 
 /// Independent draws by the inverse of the distribution function.

@@ -197,10 +197,13 @@ fn wanted(text: &str, with_users: bool) -> Result<Wanted> {
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     let metric = metric(name)?;
     let value: f64 = value.trim().parse().map_err(|_| wrong())?;
-    let share = metric != Metric::DigitUtility;
-    let in_range = value.is_finite() && (!share || (value > 0.0 && value < 1.0));
-    if !MATCHED.contains(&metric) || !in_range || (metric.needs_users() && !with_users) {
+    if !MATCHED.contains(&metric) || (metric.needs_users() && !with_users) {
         return Err(wrong());
+    }
+    let share = metric != Metric::DigitUtility;
+    if !value.is_finite() || (share && !(value > 0.0 && value < 1.0)) {
+        let allowed = if share { "between 0 and 1, as shares are" } else { "a finite number" };
+        return Err(Error::Setting { name: metric.name(), value: value.to_string(), allowed });
     }
     Ok(Wanted { metric, value })
 }
@@ -512,7 +515,7 @@ mod tests {
         );
         assert_eq!(refused(CompareSpec { sort: Some("rank".into()), ..spec(&FOUR) }), "sort");
         assert_eq!(refused(CompareSpec { matched: Some("u_digit=1".into()), ..spec(&FOUR) }), "match");
-        assert_eq!(refused(CompareSpec { matched: Some("s_mu=1.5".into()), ..spec(&FOUR) }), "match");
+        assert_eq!(refused(CompareSpec { matched: Some("s_mu=1.5".into()), ..spec(&FOUR) }), "s_mu");
         let both = CompareSpec {
             matched: Some("s_mu=0.5".into()),
             sweep: Some("epsilon=1..2:3".into()),

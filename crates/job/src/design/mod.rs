@@ -18,7 +18,7 @@ use sottovoce::design::{
     block_selection, difference_set,
 };
 use sottovoce::information::{Observer, Progress};
-use sottovoce::metric::{Settings, Step, Watcher};
+use sottovoce::metric::{Settings, Sought, Step, Watcher};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
 
 use crate::error::{Error, Result};
@@ -147,7 +147,7 @@ pub(crate) fn effort<'a>(settings: &Settings, observer: Observer<'a>) -> Effort<
 
 /// A watcher hears of a search as of the utility of nobody in particular.
 pub(crate) fn search_heard(watcher: Option<Watcher<'_>>, progress: &Progress) -> ControlFlow<()> {
-    let step = Step { metric: Metric::AsymptoticUtility, users: 0, progress: *progress };
+    let step = Step { sought: Sought::Metric(Metric::AsymptoticUtility), users: 0, progress: *progress };
     watcher.map_or(ControlFlow::Continue(()), |watcher| watcher(&step))
 }
 

@@ -208,7 +208,17 @@ pub fn demo(report: &DemoReport) -> String {
 
 /// The report of the job `estimate`: one line for each estimator and input.
 pub fn estimate(report: &EstimateReport) -> String {
-    let header = ["label", "estimator", "estimate", "standard_error", "low", "high", "gap", "reason"];
+    let header = [
+        "label",
+        "estimator",
+        "estimate",
+        "standard_error",
+        "low",
+        "high",
+        "gap",
+        "reason",
+        "monte_carlo_error",
+    ];
     let rows = report.columns.iter().flat_map(|column| {
         let estimator = column.estimator.name();
         report.labels.iter().enumerate().map(move |(x, label)| match &column.estimate {
@@ -221,10 +231,11 @@ pub fn estimate(report: &EstimateReport) -> String {
                 number(found.intervals[x].high),
                 found.certificate.map(|c| number(c.gap)).unwrap_or_default(),
                 String::new(),
+                found.monte_carlo_errors.as_ref().map(|errors| number(errors[x])).unwrap_or_default(),
             ],
             Err(reason) => {
-                let [none, error, low, high, gap] = std::array::from_fn(|_| String::new());
-                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone()]
+                let [none, error, low, high, gap, drawn] = std::array::from_fn(|_| String::new());
+                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone(), drawn]
             }
         })
     });

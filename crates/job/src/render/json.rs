@@ -256,6 +256,9 @@ pub fn estimate(report: &EstimateReport) -> String {
             let (low, high) = (found.intervals[x].low, found.intervals[x].high);
             json[estimator.name()] =
                 json!({"estimate": found.values[x], "standard_error": error, "low": low, "high": high});
+            if let Some(errors) = &found.monte_carlo_errors {
+                json[estimator.name()]["monte_carlo_error"] = json!(errors[x]);
+            }
         }
         compact(&json)
     };

@@ -164,6 +164,10 @@ pub(crate) fn count(tree: Tree, path: &Path<'_>) -> Result<usize> {
         Tree::Number(value) if value.fract() == 0.0 && (0.0..usize::MAX as f64).contains(&value) => {
             Ok(value as usize)
         }
+        Tree::Number(value) if value.fract() == 0.0 && value > 0.0 => Err(path.wrong_type(
+            &Tree::Number(value),
+            "a whole number below 2^64; there are at most 16777216 inputs",
+        )),
         other => Err(path.wrong_type(&other, "a whole number of 0 or more")),
     }
 }

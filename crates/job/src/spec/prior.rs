@@ -79,8 +79,13 @@ impl PriorSpec {
 
     /// The prior on `a` values, or what is wrong and with which field.
     pub(crate) fn build(&self, a: usize) -> Result<Prior> {
-        let prior =
-            self.construct(a).map_err(|(field, error)| Path::Key(&Path::Root, &field).error(error.into()))?;
+        let prior = self.construct(a).map_err(|(field, error)| match (self, error) {
+            // The number of values comes with what the prior is for, and not from the prior.
+            (PriorSpec::Jeffreys | PriorSpec::Symmetric { .. }, error @ sottovoce::Error::Inputs { .. }) => {
+                error.into()
+            }
+            (_, error) => Path::Key(&Path::Root, &field).error(error.into()),
+        })?;
         if prior.inputs() == a {
             return Ok(prior);
         }

@@ -6,7 +6,8 @@
 use sottovoce::Protocol;
 use sottovoce::accuracy::{Distance, Place, Settings, accuracy};
 use sottovoce::estimate::Estimator;
-use sottovoce::metric::{Absence, Answer, Value};
+use sottovoce::information::Progress;
+use sottovoce::metric::{Absence, Answer, Sought, Step, Value, Watcher};
 use sottovoce::{Evaluation, Prior};
 
 use super::search::{Found, Obstacle, Search, smallest};
@@ -32,8 +33,8 @@ pub(super) struct ErrorCurve<'a> {
     pub protocol: &'a Protocol,
     pub prior: &'a Prior,
     pub settings: Settings<'a>,
-    /// Whether to give up.
-    pub stopped: &'a dyn Fn() -> bool,
+    /// Hears of an error before it is begun and while it is found, and may end it.
+    pub watcher: Watcher<'a>,
 }
 
 impl ExpectedError {
@@ -94,11 +95,14 @@ impl ExpectedError {
     }
 
     fn answer(self, curve: &ErrorCurve<'_>, n: u64) -> Answer {
-        if (curve.stopped)() {
+        let sought = Sought::Error(self.estimator);
+        let hear = |progress: &Progress| (curve.watcher)(&Step { sought, users: n, progress: *progress });
+        if hear(&Progress::BEGUN).is_break() {
             return Answer::from(Err(Absence::Stopped));
         }
         let place = Place::Prior(curve.prior);
-        let found = accuracy(curve.protocol, n, self.estimator, self.distance, place, &curve.settings);
+        let settings = Settings { observer: Some(&hear), ..curve.settings };
+        let found = accuracy(curve.protocol, n, self.estimator, self.distance, place, &settings);
         Answer::from(found.map(|found| found.evaluation).map_err(Absence::Failed))
     }
 }

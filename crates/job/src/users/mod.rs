@@ -13,7 +13,6 @@ pub use search::{Found, MOST_USERS, Obstacle};
 use std::ops::ControlFlow;
 
 use sottovoce::accuracy::{self, Distance};
-use sottovoce::information::Progress;
 use sottovoce::metric::{Answer, Settings, Step, Value, Watcher};
 use sottovoce::{Analysis, Metric, Protocol};
 
@@ -175,6 +174,7 @@ impl Quantity {
             Quantity::Error(Distance::L1) => "accuracy_l1",
             Quantity::Error(Distance::L2) => "accuracy_l2",
             Quantity::Error(Distance::SquaredL2) => "accuracy_l2sq",
+            Quantity::Error(Distance::RootMeanSquare) => "accuracy_rms",
             Quantity::Error(Distance::Max) => "accuracy_max",
         }
     }
@@ -186,6 +186,7 @@ impl Quantity {
             Quantity::Error(Distance::L1) => "E l1",
             Quantity::Error(Distance::L2) => "E l2",
             Quantity::Error(Distance::SquaredL2) => "E l2²",
+            Quantity::Error(Distance::RootMeanSquare) => "E rms",
             Quantity::Error(Distance::Max) => "E max",
         }
     }
@@ -267,8 +268,8 @@ impl UsersJob {
                 (needed, truth)
             }
             Wanted::Accuracy(error) => {
-                let count =
-                    |protocol: &Protocol| error.count(&self.error_curve(protocol, &|| stopped(watcher)));
+                let hear = |step: &Step| watcher.map_or(ControlFlow::Continue(()), |watcher| watcher(step));
+                let count = |protocol: &Protocol| error.count(&self.error_curve(protocol, &hear));
                 (count(&self.subject.protocol.protocol), count(&identity))
             }
         };
@@ -288,20 +289,14 @@ impl UsersJob {
         })
     }
 
-    fn error_curve<'a>(&'a self, protocol: &'a Protocol, stopped: &'a dyn Fn() -> bool) -> ErrorCurve<'a> {
+    fn error_curve<'a>(&'a self, protocol: &'a Protocol, watcher: Watcher<'a>) -> ErrorCurve<'a> {
         let default = accuracy::Settings::default();
         let Settings { tolerance, seed, .. } = self.subject.settings;
         let tolerance = tolerance.unwrap_or(default.tolerance);
-        let settings = accuracy::Settings { tolerance, seed, prior: Some(&self.subject.prior) };
-        ErrorCurve { protocol, prior: &self.subject.prior, settings, stopped }
+        let prior = &self.subject.prior;
+        let settings = accuracy::Settings { tolerance, seed, prior: Some(prior), observer: None };
+        ErrorCurve { protocol, prior, settings, watcher }
     }
-}
-
-/// Whether the watcher wants an end. It hears of the metric that the errors belong to most.
-fn stopped(watcher: Option<Watcher<'_>>) -> bool {
-    let progress = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: 0.0 };
-    let step = Step { metric: Metric::DistributionUtility, users: 1, progress };
-    watcher.is_some_and(|watcher| watcher(&step) == ControlFlow::Break(()))
 }
 
 /// The search for a utility.

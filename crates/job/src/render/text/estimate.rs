@@ -1,6 +1,7 @@
 //! The text of the job `estimate`.
 
-use sottovoce::estimate::{Certificate, Estimate};
+use sottovoce::estimate::{Certificate, Estimate, Interval};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, clipped};
 use crate::describe::summary;
@@ -10,6 +11,9 @@ use crate::render::number::{rounded, short};
 
 /// Most columns of a label.
 const LABEL: usize = 16;
+
+/// Most values in the picture.
+const MOST_ROWS: usize = 100;
 
 /// The report of the job `estimate`: the estimates side by side with their intervals, then how each was made.
 pub fn estimate(report: &EstimateReport) -> Document {
@@ -26,6 +30,27 @@ pub fn estimate(report: &EstimateReport) -> Document {
     }
     report.columns.iter().for_each(|column| explanation(&mut document, column));
     document
+}
+
+/// The estimates of all estimators with their intervals, as a picture. It is no part of the text, where the table says it all.
+pub fn estimate_chart(report: &EstimateReport) -> Chart {
+    let level = rounded(100.0 * report.level, 6);
+    let rows = Axis::rows(report.labels.iter().take(MOST_ROWS).map(|label| clipped(label, 40)));
+    let series = |found: &Estimate| {
+        let point = |(row, interval): (usize, &Interval)| Point {
+            x: found.values[row],
+            y: row as f64,
+            interval: Some((interval.low, interval.high)),
+            ..Point::default()
+        };
+        let points = found.intervals.iter().take(MOST_ROWS).enumerate().map(point).collect();
+        Series::new(found.estimator.name(), Form::Marks, points)
+    };
+    let across = Axis::new("share of the population", Scale::Linear);
+    let chart = Chart::new("How common each value is, by estimator", across, rows)
+        .under(format!("estimates and {level} % intervals, {} reports", report.n))
+        .saying("Each mark is an estimate, the line through it its interval.".to_owned());
+    report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).map(series).fold(chart, Chart::with)
 }
 
 /// Decimal places that show two digits of the narrowest interval.
@@ -60,6 +85,12 @@ fn explanation(document: &mut Document, column: &Column) {
             let words = format!("intervals: {}", found.interval_method.meaning());
             document.paragraph(Emphasis::Faint, INDENT, WIDTH, &words);
             found.certificate.iter().for_each(|c| certificate(document, c));
+            if let Some(errors) = &found.monte_carlo_errors {
+                let largest = errors.iter().copied().fold(0.0, f64::max);
+                let words =
+                    format!("from Markov chains: Monte Carlo standard errors of at most {largest:.1e}");
+                document.paragraph(Emphasis::Faint, INDENT, WIDTH, &words);
+            }
         }
         Err(reason) => {
             document.paragraph(Emphasis::Warning, INDENT, WIDTH, &format!("no estimate: {reason}"));

@@ -18,7 +18,7 @@ pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
 pub use design::{budget, choose, design, frontier};
-pub use estimate::estimate;
+pub use estimate::{estimate, estimate_chart};
 pub use metrics::metrics;
 pub use posterior::posterior;
 pub use split::split;
