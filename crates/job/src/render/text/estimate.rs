@@ -1,6 +1,7 @@
 //! The text of the job `estimate`.
 
 use sottovoce::estimate::{Certificate, Estimate};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, clipped};
 use crate::describe::summary;
@@ -10,6 +11,12 @@ use crate::render::number::{rounded, short};
 
 /// Most columns of a label.
 const LABEL: usize = 16;
+
+/// Most values in the chart.
+const MOST_ROWS: usize = 24;
+
+/// Most estimators in the chart: more cannot be told apart in a row.
+const MOST_SERIES: usize = 4;
 
 /// The report of the job `estimate`: the estimates side by side with their intervals, then how each was made.
 pub fn estimate(report: &EstimateReport) -> Document {
@@ -25,7 +32,49 @@ pub fn estimate(report: &EstimateReport) -> Document {
         document.table(table(report, group, places)).line(Emphasis::Plain, "");
     }
     report.columns.iter().for_each(|column| explanation(&mut document, column));
+    if !found.is_empty() {
+        document.picture(intervals(report, &found));
+    }
     document
+}
+
+/// The estimates of each value with their intervals, those of different estimators one below the other.
+fn intervals(report: &EstimateReport, found: &[&Estimate]) -> Chart {
+    let percent = rounded(100.0 * report.level, 6);
+    let point = |e: &Estimate, x: usize| {
+        let (low, high) = (e.intervals[x].low, e.intervals[x].high);
+        let note = format!(
+            "{}, {}: {}, {percent} % from {} to {}",
+            report.labels[x],
+            e.estimator.name(),
+            rounded(e.values[x], 4),
+            rounded(low, 4),
+            rounded(high, 4)
+        );
+        Point { x: e.values[x], y: x as f64, interval: Some((low, high)), label: None, note: Some(note) }
+    };
+    let rows = report.labels.len().min(MOST_ROWS);
+    let chart = Chart::new(
+        "How common each value is",
+        Axis::new("share of the population", Scale::Linear),
+        Axis::rows(report.labels.iter().take(rows).map(|label| clipped(label, 40))),
+    )
+    .under(format!("estimates with their {percent} % intervals, {} reports", report.n));
+    let more = if rows < report.labels.len() || found.len() > MOST_SERIES {
+        " The tables have the values and estimators for which there is no room here."
+    } else {
+        ""
+    };
+    let drawn = found.iter().take(MOST_SERIES);
+    drawn
+        .fold(chart, |chart, e| {
+            let points = (0..rows).map(|x| point(e, x)).collect();
+            chart.with(Series::new(e.estimator.name(), Form::Marks, points))
+        })
+        .saying(format!(
+            "A dot is the estimated share of a value, the line through it its interval. A share is never below 0 or above 1; the linear estimate, \
+             which is right on average, may be.{more}"
+        ))
 }
 
 /// Decimal places that show two digits of the narrowest interval.
