@@ -208,8 +208,10 @@ const asked = frame => {
     const shown = [...other.closest("figure").querySelectorAll(".variant")].filter(v => !v.hidden);
     switched = shown.length === 1 && shown[0].dataset.scale === other.value;
   }
+  // Tables of which a reader does not see the last columns.
+  const cut = all("main > .scroll").filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.textContent.slice(0, 40));
   return {
-    name: frame.title, scroll: page.documentElement.scrollWidth - own.innerWidth, charts: visible.length, smallest: Math.min(99, ...sizes), crowded,
+    cut, name: frame.title, scroll: page.documentElement.scrollWidth - own.innerWidth, charts: visible.length, smallest: Math.min(99, ...sizes), crowded,
     told: said.every(Boolean), switched, requests: own.performance.getEntriesByType("resource").length,
     paper: own.getComputedStyle(page.body).backgroundColor, ink: own.getComputedStyle(page.body).color,
   };
@@ -314,6 +316,7 @@ fn a_browser_shows_the_pages_without_complaint_on_a_phone_and_on_a_desk() {
         // Nothing reaches beyond the window, words in a chart do not meet, and no letter there is smaller than 10 dots.
         assert!(page["scroll"].as_f64().unwrap() <= 0.0, "{page}");
         assert!(page["crowded"].as_array().unwrap().is_empty(), "{page}");
+        assert!(page["cut"].as_array().unwrap().is_empty(), "{page}");
         assert!(page["smallest"].as_f64().unwrap() >= 10.0, "{page}");
         let dark = page["name"].as_str().unwrap().ends_with("dark");
         let (paper, ink) = (brightness(&page["paper"]), brightness(&page["ink"]));

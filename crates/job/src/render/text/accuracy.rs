@@ -5,7 +5,7 @@ use sottovoce::accuracy::Distance;
 use sottovoce::estimate::Estimator;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{error_of, heading, in_row, list, method_name};
+use super::{error_of, heading, in_row, list, method_name, without_error};
 use crate::accuracy::{AccuracyReport, Entry, Where};
 use crate::describe::summary;
 use crate::render::document::{Document, Emphasis, Listing, Shown};
@@ -41,17 +41,19 @@ fn place(report: &AccuracyReport) -> String {
 }
 
 fn listing(group: &[Entry]) -> Listing {
-    let mut listing = Listing::default().column("estimator", 18).column("expected error", 25);
-    listing = listing.on_page("uncertainty").column("method", 0);
+    let mut listing = Listing::default().column("estimator", 18).in_terminal(25);
+    listing = listing.on_page("expected error").on_page("uncertainty").column("method", 0);
     for entry in group {
         let name = format!("  {}", entry.estimator.name());
         match &entry.accuracy {
             Ok(found) => {
                 let e = &found.evaluation;
-                listing.entry([name, with_error(e.value, e.error), error_of(e), method_name(e.method)]);
+                let value = with_error(e.value, e.error);
+                let alone = without_error(&value);
+                listing.entry([name, value, alone, error_of(e), method_name(e.method)]);
             }
             Err(_) => {
-                listing.entry([name, "no value".into(), String::new(), String::new()]);
+                listing.entry([name, "no value".into(), "no value".into(), String::new(), String::new()]);
             }
         }
         notes(&mut listing, entry);

@@ -1,6 +1,6 @@
 //! The text of the job `estimate`.
 
-use sottovoce::estimate::{Certificate, Estimate};
+use sottovoce::estimate::{Certificate, Estimate, Estimator};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, clipped};
@@ -65,8 +65,8 @@ fn intervals(report: &EstimateReport, found: &[&Estimate]) -> Chart {
     } else {
         ""
     };
-    let drawn = found.iter().take(MOST_SERIES);
-    drawn
+    drawn(found)
+        .into_iter()
         .fold(chart, |chart, e| {
             let points = (0..rows).map(|x| point(e, x)).collect();
             chart.with(Series::new(e.estimator.name(), Form::Marks, points))
@@ -75,6 +75,18 @@ fn intervals(report: &EstimateReport, found: &[&Estimate]) -> Chart {
             "A dot is the estimated share of a value, the line through it its interval. A share is never below 0 or above 1; the linear estimate, \
              which is right on average, may be.{more}"
         ))
+}
+
+/// The estimates in the chart: all, or if they are too many, those that differ most in kind.
+fn drawn<'a>(found: &[&'a Estimate]) -> Vec<&'a Estimate> {
+    const KINDS: [Estimator; MOST_SERIES] =
+        [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood, Estimator::PosteriorMean];
+    let mut drawn = found.to_vec();
+    if drawn.len() > MOST_SERIES {
+        drawn.sort_by_key(|e| !KINDS.contains(&e.estimator));
+        drawn.truncate(MOST_SERIES);
+    }
+    drawn
 }
 
 /// Decimal places that show two digits of the narrowest interval.

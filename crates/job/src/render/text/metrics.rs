@@ -4,7 +4,7 @@ use sottovoce::Metric;
 use sottovoce::metric::Value;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{error, heading, in_row, method, prior_text, unit, value_text};
+use super::{heading, in_row, prior_text, value_cells};
 use crate::describe::summary;
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::render::document::{Document, Emphasis, Listing, Shown};
@@ -34,8 +34,8 @@ fn absent_alike(left: &MetricEvaluation, right: &MetricEvaluation) -> bool {
 }
 
 fn listing(group: &[MetricEvaluation]) -> Listing {
-    let mut listing = Listing::default().in_terminal(15).column("metric", 13).column("value", 25);
-    listing = listing.on_page("measured in").on_page("error").column("method", 0);
+    let mut listing = Listing::default().in_terminal(15).column("metric", 13).in_terminal(25);
+    listing = listing.on_page("value").on_page("measured in").on_page("error").column("method", 0);
     for alike in group.chunk_by(absent_alike) {
         for (position, evaluation) in alike.iter().enumerate() {
             listing.entry(cells(evaluation));
@@ -45,12 +45,9 @@ fn listing(group: &[MetricEvaluation]) -> Listing {
     listing
 }
 
-fn cells(MetricEvaluation { metric, answer, .. }: &MetricEvaluation) -> [String; 6] {
-    let (value, unit, error, method) = match &answer.value {
-        Ok(value) => (value_text(value), unit(*metric), error(value), method(value)),
-        Err(_) => ("no value".into(), "", String::new(), String::new()),
-    };
-    [metric.name().into(), metric.symbol().into(), value, unit.into(), error, method]
+fn cells(MetricEvaluation { metric, answer, .. }: &MetricEvaluation) -> [String; 7] {
+    let [value, alone, unit, error, method] = value_cells(*metric, answer);
+    [metric.name().into(), metric.symbol().into(), value, alone, unit, error, method]
 }
 
 /// What it means, or why it has no value; a terminal tells the reason beneath the last of those that share it.

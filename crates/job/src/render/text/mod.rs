@@ -26,7 +26,7 @@ pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
-use sottovoce::metric::Value;
+use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Method, Metric};
 use sottovoce_chart::Point;
 
@@ -76,6 +76,15 @@ fn method_name(method: Method) -> String {
     method.name().replace('_', " ")
 }
 
+/// The value without its error, where that stands beside it; with no more digits than the error leaves.
+fn value_alone(value: &Value) -> String {
+    without_error(&value_text(value))
+}
+
+fn without_error(text: &str) -> String {
+    text.split(" ± ").next().unwrap_or_default().to_owned()
+}
+
 /// How far the value may be off, in words.
 fn error(value: &Value) -> String {
     match value {
@@ -111,6 +120,16 @@ fn unit(metric: Metric) -> &'static str {
             "digits (base e)"
         }
         _ => "nats",
+    }
+}
+
+/// The cells of a value in a listing: with its error for a terminal; alone, its unit, its error in words, and the method.
+fn value_cells(metric: Metric, answer: &Answer) -> [String; 5] {
+    match &answer.value {
+        Ok(value) => {
+            [value_text(value), value_alone(value), unit(metric).into(), error(value), method(value)]
+        }
+        Err(_) => ["no value".into(), "no value".into(), String::new(), String::new(), String::new()],
     }
 }
 

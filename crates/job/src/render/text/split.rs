@@ -5,7 +5,7 @@ use sottovoce::Metric;
 use sottovoce::metric::Answer;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{WIDTH, error, heading, method, unit, value_text};
+use super::{WIDTH, heading, value_cells};
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::rounded;
 use crate::split::{Split, remarks};
@@ -144,15 +144,12 @@ fn fixed(value: f64, places: usize) -> String {
 
 /// The utilities, and where in the table they come from.
 fn utilities(report: &Split) -> Listing {
-    let mut listing = Listing::default().column("metric", 10).column("value", 25);
-    listing = listing.on_page("measured in").on_page("error").column("method", 0);
+    let mut listing = Listing::default().column("metric", 10).in_terminal(25);
+    listing = listing.on_page("value").on_page("measured in").on_page("error").column("method", 0);
     for evaluation in &report.utilities {
         let metric = evaluation.metric;
-        let (value, unit, error, method) = match &evaluation.answer.value {
-            Ok(value) => (value_text(value), unit(metric), error(value), method(value)),
-            Err(_) => ("no value".into(), "", String::new(), String::new()),
-        };
-        listing.entry([metric.symbol().into(), value, unit.into(), error, method]);
+        let [value, alone, unit, error, method] = value_cells(metric, &evaluation.answer);
+        listing.entry([metric.symbol().into(), value, alone, unit, error, method]);
         listing.note(Shown::Everywhere, Emphasis::Faint, origin(metric));
         listing.note(Shown::Page, Emphasis::Faint, metric.meaning());
     }

@@ -5,7 +5,7 @@ use sottovoce::{Method, Metric};
 use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series};
 use std::f64::consts::LN_10;
 
-use super::{WIDTH, error, heading, method, prior_text, value_text};
+use super::{WIDTH, error, heading, method, prior_text, value_alone, value_text, without_error};
 use crate::describe::summary;
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::{rounded, short};
@@ -84,7 +84,7 @@ fn factor(listing: &mut Listing, report: &UsersReport) {
     match &factor.answer.value {
         Ok(value) => {
             let (text, words) = (value_text(value), participation(report.wanted));
-            listing.entry([symbol, &text, &text, words, &error(value), &method(value)]);
+            listing.entry([symbol, &text, &value_alone(value), words, &error(value), &method(value)]);
             listing.note(Shown::Terminal, Emphasis::Faint, words)
         }
         Err(absence) => listing.entry([symbol, "no value", "no value", "", "", ""]).note(
@@ -102,7 +102,7 @@ fn probes(report: &UsersReport) -> Table {
         let found = count.found.as_ref().ok().map(|found| found.n);
         for Evaluated { quantity, users, answer } in &count.probes {
             let (value, error, method) = match &answer.value {
-                Ok(value) => (precise(value), error(value), method(value)),
+                Ok(value) => (without_error(&precise(value)), error(value), method(value)),
                 Err(absence) => (absence.to_string(), String::new(), String::new()),
             };
             let emphasis = if found == Some(*users) { Emphasis::Strong } else { Emphasis::Plain };
@@ -216,7 +216,7 @@ fn count(listing: &mut Listing, name: &str, what: &str, count: &Count) {
 
 /// How sure the number is.
 fn doubt(found: &Found) -> &'static str {
-    if found.is_exact() { "none" } else { "two standard errors in brackets" }
+    if found.is_exact() { "none" } else { "two standard errors" }
 }
 
 fn found_text(found: &Found) -> String {
