@@ -91,7 +91,7 @@ fn element(block: &Block, figures: &mut usize) -> String {
         Block::Verbatim(text) => enclosed("pre", "", &piece(Emphasis::Plain, text)),
         Block::Paragraph { emphasis, indent, words, .. } => {
             let indent = if *indent > 0 { " indent" } else { "" };
-            enclosed("p", &format!("{}{indent}", class(*emphasis)), &marked_up(words))
+            enclosed("p", &format!("{}{indent}", class(*emphasis)), &marked_up(&units_kept(words)))
         }
         Block::Table(table) => self::table(table),
         Block::Listing(listing) => self::listing(listing),
@@ -155,6 +155,11 @@ fn listing(listing: &Listing) -> String {
 
 fn note((_, emphasis, words): &(super::Shown, Emphasis, String)) -> String {
     enclosed("p", class(*emphasis), &marked_up(words)).trim_end().to_owned()
+}
+
+/// Words in which a percent sign stays with its number.
+fn units_kept(words: &str) -> String {
+    words.replace(" %", "\u{a0}%")
 }
 
 /// Parts within parts as lists within lists.
