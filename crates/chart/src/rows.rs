@@ -13,6 +13,10 @@ const ROW: f64 = 34.0;
 /// Height of a row with many others.
 const DENSE: f64 = 22.0;
 
+/// Least height for the marks of a series, and between rows.
+const MARK: f64 = 8.0;
+const GAP: f64 = 10.0;
+
 /// Thickest bar.
 const BAR: f64 = 20.0;
 
@@ -22,7 +26,8 @@ const MARKS_APART: f64 = 11.0;
 pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
     let mut scene = Scene { width, height: 0.0, shapes: vec![] };
     let rows = chart.y.categories.len();
-    let height = if rows > 12 { DENSE } else { ROW };
+    let marks = chart.series.iter().filter(|s| is_mark(s)).count() as f64;
+    let height = if rows > 12 { DENSE } else { ROW }.max(MARK * marks + GAP);
     let below = heading(&mut scene, chart);
     let top = if chart.series.len() > 1 { legend(&mut scene, chart, below) } else { below } + 8.0;
     let bottom = top + height * rows as f64;

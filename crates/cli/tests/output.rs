@@ -159,6 +159,7 @@ fn figures_are_written_with_their_data_and_a_page() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("figures");
     let said = output(&["figures", "--out", out.to_str().unwrap()]);
+    insta::assert_snapshot!(said.replace(out.to_str().unwrap(), "figures"));
     for name in [
         "average-privacy",
         "tradeoff-average-privacy",
@@ -470,58 +471,23 @@ fn every_line_of_text_fits_eighty_columns() {
     }
 }
 
+/// The story in every format, and in a narrow window; a thread more or less changes nothing.
 #[test]
 fn the_demo_tells_its_whole_story() {
     let story = output(&["demo", "--no-page"]);
-    for part in [
-        "1. A question",
-        "UCI \"Adult\"",
-        "2. How much noise",
-        "rappor",
-        "So it is: subset, a = 16, k = 4, epsilon = 1.",
-        "3. What these numbers say",
-        "4. Everybody sends a report",
-        "test seed 0",
-        "5. What the collector learns",
-        "HS-grad       32.3 %",
-        "of 16 intervals hold the truth",
-        "6. What the collector does not learn",
-        "the whole truth about one person in 20",
-    ] {
-        assert!(story.contains(part), "{part} is missing:\n{story}");
-    }
     for line in story.lines() {
         assert!(line.chars().count() <= 80 && line.trim_end() == line, "{line}");
     }
     assert_eq!(story, output(&["demo", "--no-page", "--threads", "1"]));
-}
-
-#[test]
-fn the_demo_is_told_to_programs_too() {
-    let told = json(&["demo"]);
-    let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
-    let expected = [
-        "source",
-        "users",
-        "seed",
-        "ladder",
-        "chosen",
-        "protocol",
-        "realised_ldp",
-        "different_reports",
-        "level",
-        "method",
-        "shares",
-        "people",
-        "guesses",
-    ];
-    assert_eq!(keys, expected);
-    assert_eq!(
-        (told["users"].as_u64(), told["shares"][8]["label"].as_str()),
-        (Some(32_561), Some("HS-grad"))
-    );
-    assert!((told["shares"][8]["truth"].as_f64().unwrap() - 10_501.0 / 32_561.0).abs() < 1e-15);
-    assert_eq!(told["ladder"][1]["protocols"][0]["protocol"]["k"], 4);
+    insta::assert_snapshot!("every_report__demo_text", story);
+    let json = output(&["demo", "--format", "json"]);
+    insta::assert_snapshot!("every_report__demo_json", shortened(&json));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!((json["shares"][8]["truth"].as_f64().unwrap() - 10_501.0 / 32_561.0).abs() < 1e-15);
+    for format in ["csv", "html"] {
+        insta::assert_snapshot!(format!("every_report__demo_{format}"), told(&["demo"], format));
+    }
+    insta::assert_snapshot!("every_report__demo_in_40_columns", in_columns(&["demo", "--no-page"], "40"));
 }
 
 /// The page appears in the current directory, is replaced by the next, and nothing else ever is.
@@ -634,14 +600,20 @@ fn colours_are_for_terminals_or_on_demand() {
 
 #[test]
 fn help_teaches_by_example() {
-    let help = output(&["--help"]);
-    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
-    let commands: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(commands.contains(&"posterior") && commands.len() >= 20, "{commands:?}");
-    assert!(help.contains("Examples:\n  sottovoce "));
-    for command in commands.into_iter().filter(|command| *command != "help") {
+    assert!(output(&["--help"]).contains("Examples:\n  sottovoce "));
+    let commands = commands();
+    assert!(commands.iter().any(|command| command == "posterior") && commands.len() >= 19, "{commands:?}");
+    for command in &commands {
         assert!(output(&[command, "--help"]).contains("Examples:\n  sottovoce "), "{command}");
     }
+}
+
+/// All commands but `help`.
+fn commands() -> Vec<String> {
+    let help = output(&["--help"]);
+    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(String::from).collect()
 }
 
 #[test]
@@ -716,8 +688,9 @@ const FORMATS: [&str; 4] = ["text", "json", "csv", "html"];
 const TALLIES: &str = r#"{"counts":[{"y":0,"count":60},{"y":1,"count":40},{"y":2,"count":9}]}"#;
 
 /// One quick and exact call of each command that has a report.
-const REPORTING: [(&str, &[&str]); 13] = [
+const REPORTING: [(&str, &[&str]); 19] = [
     ("metrics", &["metrics", "-p", "grr:a=3,eps=1", "-m", "ldp,s_wc,s_mu,f_mu,u_distr", "--n", "5"]),
+    ("absent", &["metrics", "-p", "deterministic:map=0/0/1", "-m", "ldp,u_as,f_mu,u_distr"]),
     ("split", &["split", "-p", "grr:a=3,eps=2", "--n", "6"]),
     ("compare", &["compare", "-p", "grr:a=3,eps=2", "oue:a=3,eps=2", "-m", "s_wc,s_mu"]),
     (
@@ -736,10 +709,18 @@ const REPORTING: [(&str, &[&str]); 13] = [
         ],
     ),
     ("users", &["users", "-p", "grr:a=3,eps=2", "--digits", "1.2"]),
+    ("expected_error", &["users", "-p", "grr:a=3,eps=1", "--accuracy", "1e-4", "-d", "l2sq"]),
+    ("users_none", &["users", "-p", "deterministic:map=0/0/1", "--u-distr", "0.9"]),
     ("estimate", &["estimate", "-p", "grr:a=3,eps=1", "--tallies", TALLIES]),
     ("accuracy", &["accuracy", "-p", "grr:a=3,eps=1", "--n", "100", "-d", "l2sq", "-e", "linear"]),
+    (
+        "accuracies",
+        &["accuracy", "-p", "grr:a=3,eps=1", "--n", "100", "--tolerance", "0.1", "-e", "linear,norm_sub,ml"],
+    ),
     ("posterior", &["posterior", "-p", "grr:a=3,eps=1,labels=tea/coffee/water", "--tallies", TALLIES]),
     ("describe", &["describe", "-p", "grr:a=3,eps=1"]),
+    ("mixture", &["describe", "-p", MIXTURE]),
+    ("many", &["describe", "-p", "oue:a=10000,eps=1"]),
     ("design", &["design", "--a", "3", "--epsilon", "1"]),
     ("frontier", &["design", "--a", "3", "--frontier", "--points", "3", "--against", "s_wc"]),
     ("choose", &["choose", "--a", "3", "--n", "20", "--epsilon", "2", "--method", "asymptote"]),
@@ -784,18 +765,54 @@ fn shown(page: &str) -> String {
     out
 }
 
+/// What the command says in that format, without digits that are rounding.
+fn told(arguments: &[&str], format: &str) -> String {
+    let found = output(&[arguments, &["--format", format]].concat());
+    match format {
+        "text" => found,
+        "html" => shortened(&shown(&found)),
+        _ => shortened(&found),
+    }
+}
+
 #[test]
 fn every_report_in_every_format() {
     for (name, arguments) in REPORTING {
         for format in FORMATS {
-            let found = output(&[arguments, &["--format", format]].concat());
-            let found = match format {
-                "text" => found,
-                "html" => shortened(&shown(&found)),
-                _ => shortened(&found),
-            };
-            insta::assert_snapshot!(format!("every_report__{name}_{format}"), found);
+            insta::assert_snapshot!(format!("every_report__{name}_{format}"), told(arguments, format));
         }
+    }
+}
+
+/// A command that has `--format` has its reports in [`REPORTING`], or in a test of its own.
+#[test]
+fn no_command_with_formats_is_left_out() {
+    let elsewhere = ["demo", "randomise", "tally", "merge"];
+    let reporting = |command: &str| REPORTING.iter().any(|(_, arguments)| arguments[0] == command);
+    for command in commands().iter().filter(|command| output(&[command, "--help"]).contains("--format")) {
+        assert!(elsewhere.contains(&command.as_str()) || reporting(command), "{command}");
+    }
+}
+
+/// Narrow and wide windows, where they show something else than 80 columns do, and a terminal with colours.
+#[test]
+fn every_report_in_other_windows() {
+    for (name, arguments) in REPORTING {
+        let usual = output(arguments);
+        for columns in ["40", "120"] {
+            let found = in_columns(arguments, columns);
+            if found != usual {
+                insta::assert_snapshot!(format!("every_report__{name}_in_{columns}_columns"), found);
+            }
+        }
+        let coloured = |name: &str| {
+            let mut command = sottovoce(arguments);
+            command.env("LC_ALL", "C.UTF-8").env(name, "1");
+            String::from_utf8(command.output().unwrap().stdout).unwrap()
+        };
+        assert_eq!(coloured("NO_COLOR"), usual, "{name}");
+        let visible = coloured("CLICOLOR_FORCE").replace('\u{1b}', "␛");
+        insta::assert_snapshot!(format!("every_report__{name}_coloured"), visible);
     }
 }
 

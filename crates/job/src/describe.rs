@@ -6,6 +6,7 @@ use sottovoce_collect::randomise::Randomiser;
 
 use crate::error::Result;
 use crate::metrics::{MetricEvaluation, MetricsSpec};
+use crate::render::number::tidy;
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec};
 
@@ -235,19 +236,22 @@ fn unary_name(spec: &ProtocolSpec) -> &'static str {
 pub fn summary(spec: &ProtocolSpec) -> String {
     use ProtocolKind as K;
     let name = spec.name();
+    let level = |epsilon: &f64| format!("epsilon = {}", tidy(*epsilon));
     match &spec.kind {
         K::Identity { a } => format!("{name}, a = {a}"),
         K::Grr { a, epsilon } | K::Rappor { a, epsilon } | K::Oue { a, epsilon } | K::Blh { a, epsilon } => {
-            format!("{name}, a = {a}, epsilon = {epsilon}")
+            format!("{name}, a = {a}, {}", level(epsilon))
         }
-        K::Ue { a, kappa, lambda } => format!("{name}, a = {a}, kappa = {kappa}, lambda = {lambda}"),
-        K::Lh { a, g: Some(g), epsilon } => format!("{name}, a = {a}, g = {g}, epsilon = {epsilon}"),
-        K::Subset { a, k: Some(k), epsilon } => format!("{name}, a = {a}, k = {k}, epsilon = {epsilon}"),
+        K::Ue { a, kappa, lambda } => {
+            format!("{name}, a = {a}, kappa = {}, lambda = {}", tidy(*kappa), tidy(*lambda))
+        }
+        K::Lh { a, g: Some(g), epsilon } => format!("{name}, a = {a}, g = {g}, {}", level(epsilon)),
+        K::Subset { a, k: Some(k), epsilon } => format!("{name}, a = {a}, k = {k}, {}", level(epsilon)),
         K::Lh { a, epsilon, .. } | K::Subset { a, epsilon, .. } => {
-            format!("{name}, a = {a}, epsilon = {epsilon}")
+            format!("{name}, a = {a}, {}", level(epsilon))
         }
         K::Deterministic { map } => format!("{name}, a = {}", map.len()),
-        K::Erasure { a, reveal } => format!("{name}, a = {a}, reveal = {reveal}"),
+        K::Erasure { a, reveal } => format!("{name}, a = {a}, reveal = {}", tidy(*reveal)),
         K::Matrix { rows } => {
             format!("{name}, {} outputs of {} inputs", rows.len(), rows.first().map_or(0, Vec::len))
         }

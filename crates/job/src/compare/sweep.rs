@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::render::number::tidy;
 
 /// What is swept over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,8 @@ fn values(swept: Swept, low: f64, high: f64, count: usize) -> Vec<f64> {
         // The ends are as written, whatever rounding does.
         _ if i == 0 => low,
         _ if i == count - 1 => high,
-        Swept::Epsilon => low * (high / low).powf(share(i)),
+        // A power is a hair off where the value is round.
+        Swept::Epsilon => tidy(low * (high / low).powf(share(i))),
         Swept::Users => (low * (high / low).powf(share(i))).round(),
     };
     let mut values: Vec<f64> = (0..count).map(value).collect();
@@ -90,6 +92,8 @@ mod tests {
         assert_eq!((sweep.swept, sweep.values.len()), (Swept::Epsilon, 40));
         assert_eq!((sweep.values[0], sweep.values[39]), (0.1, 8.0));
         assert!(sweep.values.is_sorted());
+        let doubled: Sweep = "epsilon=0.5..4:4".parse().unwrap();
+        assert_eq!(doubled.values, [0.5, 1.0, 2.0, 4.0]);
         assert_eq!("a=2..5:9".parse::<Sweep>().unwrap().values, [2.0, 3.0, 4.0, 5.0]);
         assert_eq!("n=10..1e3:3".parse::<Sweep>().unwrap().values, [10.0, 100.0, 1000.0]);
     }

@@ -7,7 +7,9 @@ pub mod json;
 pub(crate) mod number;
 pub mod text;
 
-pub use document::{Block, Characters, Chart, Document, Emphasis, Page, Table};
+pub use document::{
+    Block, Characters, Chart, Column, Document, Emphasis, Entry, Listing, Page, Shown, Table,
+};
 pub use sottovoce_chart::Size;
 
 use crate::accuracy::AccuracyReport;

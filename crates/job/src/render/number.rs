@@ -8,6 +8,12 @@ pub(crate) fn short(value: f64) -> String {
     rounded(value, DIGITS)
 }
 
+/// The nearest number of twelve digits: what rounding leaves of 1.2, as 1.2000000000000002, is nothing to tell people.
+pub(crate) fn tidy(value: f64) -> f64 {
+    // Parsing what was printed cannot fail, but for what is no number.
+    format!("{value:.11e}").parse().unwrap_or(value)
+}
+
 /// A number with its error: the error is shown if it reaches the digits that are.
 pub(crate) fn with_error(value: f64, error: f64) -> String {
     let negligible = value.abs() * 0.5 * 10f64.powi(1 - DIGITS);
@@ -58,6 +64,13 @@ mod tests {
         assert_eq!(short(1e-9), "1.00000e-9");
         assert_eq!(short(f64::INFINITY), "infinite");
         assert_eq!(short(f64::NEG_INFINITY), "-infinite");
+    }
+
+    #[test]
+    fn round_numbers_are_round() {
+        assert_eq!((tidy(1.9999999999999998), tidy(1.2000000000000002), tidy(0.1 + 0.2)), (2.0, 1.2, 0.3));
+        assert_eq!((tidy(5f64.ln()), tidy(0.0)), (1.60943791243, 0.0));
+        assert!(tidy(f64::NAN).is_nan() && tidy(f64::INFINITY).is_infinite());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use sottovoce::metric::{Absence, Answer, Sought, Step, Value, Watcher};
 use sottovoce::{Evaluation, Prior};
 
 use super::search::{Found, Obstacle, Search, smallest};
-use super::{Count, Evaluated, Quantity};
+use super::{Count, Evaluated, Probes, Quantity};
 use crate::error::{Error, Result};
 
 /// Where the first guess is read off.
@@ -65,22 +65,17 @@ impl ExpectedError {
 
     /// The smallest number of users at which the expected error is no larger.
     pub(super) fn count(self, curve: &ErrorCurve<'_>) -> Count {
-        let found = self.smallest(curve);
-        let places = match &found {
-            Ok(Found { n, low, high }) if low == high && *n > 1 => vec![*n, *n - 1],
-            Ok(found) => vec![found.n],
-            Err(_) => vec![],
-        };
-        let evaluated = |n| Evaluated {
-            quantity: Quantity::Error(self.distance),
-            users: n,
-            answer: self.answer(curve, n),
-        };
-        Count { found, evaluations: places.into_iter().map(evaluated).collect() }
+        let probes = Probes::default();
+        let found = self.smallest(curve, &probes);
+        Count::new(found, probes, |n| self.at(curve, n))
     }
 
-    fn smallest(self, curve: &ErrorCurve<'_>) -> Result<Found, Obstacle> {
-        let first = match self.answer(curve, FIRST_LOOK).value {
+    fn at(self, curve: &ErrorCurve<'_>, users: u64) -> Evaluated {
+        Evaluated { quantity: Quantity::Error(self.distance), users, answer: self.answer(curve, users) }
+    }
+
+    fn smallest(self, curve: &ErrorCurve<'_>, probes: &Probes) -> Result<Found, Obstacle> {
+        let first = match probes.keep(self.at(curve, FIRST_LOOK)).value {
             Ok(Value::Number(first)) => first.value,
             Ok(_) => f64::NAN,
             Err(Absence::Stopped) => return Err(Obstacle::Stopped { low: None, high: None }),
@@ -90,7 +85,7 @@ impl ExpectedError {
             target: -self.most.ln(),
             guess: FIRST_LOOK as f64 * (first / self.most).powf(1.0 / self.decay()),
             slope: Some(self.decay()),
-            metric: &|n| logarithm(self.answer(curve, n)),
+            metric: &|n| logarithm(probes.keep(self.at(curve, n))),
         })
     }
 

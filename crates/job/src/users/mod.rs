@@ -10,6 +10,7 @@ mod search;
 pub use expected_error::ExpectedError;
 pub use search::{Found, MOST_USERS, Obstacle};
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use sottovoce::accuracy::{self, Distance};
@@ -155,6 +156,46 @@ pub struct Count {
     pub found: Result<Found, Obstacle>,
     /// The metric at this number and, where the method is exact, at one user fewer.
     pub evaluations: Vec<Evaluated>,
+    /// All that the search looked at, from few users to many.
+    pub probes: Vec<Evaluated>,
+}
+
+impl Count {
+    /// No number, and nothing was looked at.
+    fn none(obstacle: Obstacle) -> Self {
+        Count { found: Err(obstacle), evaluations: vec![], probes: vec![] }
+    }
+
+    /// A number that was found by looking at these places; `at` gives the quantity at others.
+    fn new(found: Result<Found, Obstacle>, probes: Probes, at: impl Fn(u64) -> Evaluated) -> Self {
+        let places = match &found {
+            Ok(found) if found.is_exact() && found.n > 1 => vec![found.n, found.n - 1],
+            Ok(found) => vec![found.n],
+            Err(_) => vec![],
+        };
+        Count { found, evaluations: places.into_iter().map(at).collect(), probes: probes.sorted() }
+    }
+}
+
+/// The places that a search has looked at.
+#[derive(Default)]
+struct Probes(RefCell<Vec<Evaluated>>);
+
+impl Probes {
+    /// Remembers a place, and gives its answer.
+    fn keep(&self, evaluated: Evaluated) -> Answer {
+        let answer = evaluated.answer.clone();
+        self.0.borrow_mut().push(evaluated);
+        answer
+    }
+
+    /// What was found, each place once.
+    fn sorted(self) -> Vec<Evaluated> {
+        let mut probes = self.0.into_inner();
+        probes.sort_by_key(|probe| probe.users);
+        probes.dedup_by_key(|probe| probe.users);
+        probes
+    }
 }
 
 /// What a number of users is judged by.
@@ -309,6 +350,7 @@ impl UtilitySearch<'_> {
     /// The users who are needed.
     fn needed(&self, reports: &Analysis<'_>) -> Count {
         let (metric, target) = (self.target.metric(), self.target.value());
+        let probes = Probes::default();
         let limit = number(&reports.answer(Metric::DistributionUtilityLimit, None));
         let found = match limit.filter(|limit| metric == Metric::DistributionUtility && target >= *limit) {
             Some(limit) => one_user_or_none(reports, target, limit),
@@ -319,11 +361,11 @@ impl UtilitySearch<'_> {
                     target,
                     guess,
                     slope: self.slope(),
-                    metric: &|n| reports.answer(metric, Some(n)),
+                    metric: &|n| probes.keep(at(reports, metric, n)),
                 }),
             },
         };
-        counted(found, reports, metric)
+        Count::new(found, probes, |n| at(reports, metric, n))
     }
 
     /// The true values that tell as much about `P`: the same digits, or the information of the users who are needed.
@@ -335,14 +377,16 @@ impl UtilitySearch<'_> {
             }
             (_, Err(obstacle @ (Obstacle::TooMany | Obstacle::Limit { .. } | Obstacle::Stopped { .. })))
             | (Metric::DistributionUtility, Err(obstacle)) => {
-                return Count { found: Err(obstacle.clone()), evaluations: vec![] };
+                return Count::none(obstacle.clone());
             }
             (metric, _) => (metric, self.target.value()),
         };
         let guess = needed.found.as_ref().map_or(1.0, |found| factor * found.n as f64);
         let slope = if metric == Metric::DigitUtility { self.slope() } else { None };
-        let found = smallest(&Search { target, guess, slope, metric: &|n| truth.answer(metric, Some(n)) });
-        counted(found, truth, metric)
+        let probes = Probes::default();
+        let metric_at = |n: u64| probes.keep(at(truth, metric, n));
+        let found = smallest(&Search { target, guess, slope, metric: &metric_at });
+        Count::new(found, probes, |n| at(truth, metric, n))
     }
 
     /// The slope of the digits in `ln n` for many users.
@@ -398,19 +442,9 @@ fn one_user_or_none(reports: &Analysis<'_>, target: f64, limit: f64) -> Result<F
     }
 }
 
-/// The number with the metric there and, where the number is exact, at one user fewer.
-fn counted(found: Result<Found, Obstacle>, analysis: &Analysis<'_>, metric: Metric) -> Count {
-    let places = match &found {
-        Ok(found) if found.is_exact() && found.n > 1 => vec![found.n, found.n - 1],
-        Ok(found) => vec![found.n],
-        Err(_) => vec![],
-    };
-    let evaluated = |n| Evaluated {
-        quantity: Quantity::Metric(metric),
-        users: n,
-        answer: analysis.answer(metric, Some(n)),
-    };
-    Count { found, evaluations: places.into_iter().map(evaluated).collect() }
+/// The metric at so many users.
+fn at(analysis: &Analysis<'_>, metric: Metric, users: u64) -> Evaluated {
+    Evaluated { quantity: Quantity::Metric(metric), users, answer: analysis.answer(metric, Some(users)) }
 }
 
 fn number(answer: &Answer) -> Option<f64> {

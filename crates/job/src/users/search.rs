@@ -121,7 +121,7 @@ pub(super) fn smallest(search: &Search<'_>) -> Result<Found, Obstacle> {
         let place = match search.place(n) {
             Ok(place) => place,
             Err(Absence::Stopped) => {
-                return Err(Obstacle::Stopped { low: low.map(|p| p.n), high: high.map(|p| p.n) });
+                return Err(bracket(&seen.borrow()));
             }
             Err(absence) => return Err(Obstacle::Absent(absence)),
         };
@@ -157,6 +157,14 @@ pub(super) fn smallest(search: &Search<'_>) -> Result<Found, Obstacle> {
     }
 }
 
+/// The end of a search that cannot go on, with what is known beyond doubt.
+fn bracket(seen: &[Place]) -> Obstacle {
+    let sure = || seen.iter().filter(|place| !place.doubtful());
+    let low = sure().filter(|place| place.excess < 0.0).map(|place| place.n).max();
+    let high = sure().filter(|place| place.excess >= 0.0).map(|place| place.n).min();
+    Obstacle::Stopped { low, high }
+}
+
 fn clamped(n: f64) -> u64 {
     // A guess that is not a number says nothing.
     if n.is_nan() { 1 } else { n.clamp(1.0, MOST_USERS as f64) as u64 }
@@ -186,7 +194,7 @@ impl Search<'_> {
     /// The number with its uncertainty: two standard errors, by the slope in `ln n`.
     fn interval(&self, place: Place, seen: &[Place]) -> Result<Found, Obstacle> {
         let Some(slope) = self.local_slope(&place, seen).filter(|slope| *slope > 0.0) else {
-            return Err(Obstacle::Stopped { low: None, high: None });
+            return Err(bracket(seen));
         };
         let centre = place.ln() - place.excess / slope;
         let at = |errors: f64| (centre + errors * place.error / slope).exp();

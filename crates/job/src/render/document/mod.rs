@@ -1,12 +1,14 @@
 //! What a report says to people, before it is known how wide their window is and whether it has colours.
 //!
-//! A [`Document`] is a list of blocks: facts, lines, paragraphs, tables, charts. A terminal lays it out in its columns ([`Document::laid_out`]), an
+//! A [`Document`] is a list of blocks: facts, lines, paragraphs, tables, listings, charts. A terminal lays it out in its columns ([`Document::laid_out`]), an
 //! HTML page as headings, lists, tables and figures ([`super::html::page`]); a job that builds the document has both.
 
+mod listing;
 mod table;
 
 use std::fmt;
 
+pub use listing::{Column, Entry, Listing, Shown};
 pub use sottovoce_chart::Chart;
 pub use sottovoce_chart::terminal::Characters;
 pub use table::Table;
@@ -52,10 +54,14 @@ pub enum Block {
     },
     /// Rows and columns.
     Table(Table),
+    /// Values with words beneath each.
+    Listing(Listing),
+    /// Parts within parts: how deep each is, and what it is.
+    Outline(Vec<(usize, String)>),
     /// A picture.
-    Chart(Chart),
-    /// A picture that a page and a file show, but a terminal does not.
-    Picture(Chart),
+    Chart(Box<Chart>),
+    /// What a page has room for and a terminal has not; its charts can be drawn into files too.
+    Page(Document),
 }
 
 /// A text in blocks. Its [`Display`](fmt::Display) is plain text in 80 columns.
@@ -98,9 +104,10 @@ impl Document {
 
     /// The charts in order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::Chart(chart) | Block::Picture(chart) => Some(chart),
-            _ => None,
+        self.blocks.iter().flat_map(|block| match block {
+            Block::Chart(chart) => vec![chart.as_ref()],
+            Block::Page(more) => more.charts().collect(),
+            _ => vec![],
         })
     }
 
@@ -147,45 +154,117 @@ impl Document {
 
     /// Adds a chart.
     pub fn chart(&mut self, chart: Chart) -> &mut Self {
-        self.add(Block::Chart(chart))
+        self.add(Block::Chart(Box::new(chart)))
+    }
+
+    /// Adds values with words beneath each.
+    pub fn listing(&mut self, listing: Listing) -> &mut Self {
+        self.add(Block::Listing(listing))
     }
 
     /// Adds a chart for pages and files only.
     pub fn picture(&mut self, chart: Chart) -> &mut Self {
-        self.add(Block::Picture(chart))
+        self.on_page(|page| page.chart(chart))
+    }
+
+    /// Adds what only a page has room for.
+    pub fn on_page(&mut self, fill: impl FnOnce(&mut Document) -> &mut Document) -> &mut Self {
+        let mut more = Document::default();
+        fill(&mut more);
+        self.add(Block::Page(more))
     }
 
     /// The text in lines that fit the page, in pieces of different emphasis.
     pub fn laid_out(&self, page: Page) -> Vec<(Emphasis, String)> {
         let (mut out, mut pieces) = (Vec::new(), Vec::new());
-        for block in &self.blocks {
-            match block {
-                Block::Title(_) | Block::Picture(_) => {}
+        for together in self.blocks.chunk_by(|l, r| is_fact(l) && is_fact(r)) {
+            match &together[0] {
+                Block::Fact(..) => pieces.extend(facts(together, page.width)),
                 Block::Heading(heading) => {
                     let above = if pieces.is_empty() && out.is_empty() { "" } else { "\n" };
                     pieces.push((Emphasis::Strong, format!("{above}{heading}\n")));
                 }
-                Block::Fact(name, value) => {
-                    pieces.push((Emphasis::Strong, format!("{name:<NAMES$}{value}\n")));
-                }
-                Block::Piece(emphasis, text) => pieces.push((*emphasis, text.clone())),
                 Block::Verbatim(text) => {
                     out.extend(fitted(std::mem::take(&mut pieces), page.width));
                     out.push((Emphasis::Plain, text.clone()));
                 }
-                Block::Paragraph { emphasis, indent, width, words } => {
-                    for line in wrap(words, page.width.min(*width).saturating_sub(*indent)) {
-                        pieces.push((*emphasis, format!("{:indent$}{line}", "").trim_end().into()));
-                        pieces.push((Emphasis::Plain, "\n".into()));
-                    }
-                }
-                Block::Table(table) => pieces.extend(table.laid_out(page.width)),
-                Block::Chart(chart) => pieces.extend(drawn(chart, page)),
+                block => pieces.extend(block.laid_out(page)),
             }
         }
         out.extend(fitted(pieces, page.width));
         out
     }
+}
+
+impl Block {
+    /// A block that needs to know nothing of its neighbours.
+    fn laid_out(&self, page: Page) -> Vec<(Emphasis, String)> {
+        match self {
+            Block::Piece(emphasis, text) => vec![(*emphasis, text.clone())],
+            Block::Paragraph { emphasis, indent, width, words } => {
+                let lines = wrap(words, page.width.min(*width).saturating_sub(*indent));
+                let line = |line: &String| {
+                    let text = format!("{:indent$}{line}", "").trim_end().to_owned();
+                    [(*emphasis, text), (Emphasis::Plain, "\n".into())]
+                };
+                lines.iter().flat_map(line).collect()
+            }
+            Block::Table(table) => table.laid_out(page.width),
+            Block::Listing(listing) => {
+                listing.lines(page.width).iter().flat_map(|line| line.laid_out(page)).collect()
+            }
+            Block::Outline(parts) => outline(parts),
+            Block::Chart(chart) => drawn(chart, page),
+            Block::Title(_) | Block::Page(_) => vec![],
+            // These know their neighbours.
+            Block::Heading(_) | Block::Fact(..) | Block::Verbatim(_) => vec![],
+        }
+    }
+}
+
+fn is_fact(block: &Block) -> bool {
+    matches!(block, Block::Fact(..))
+}
+
+/// Names in a column, and what they stand for in another, which goes on in the next line where it is too long.
+fn facts(facts: &[Block], width: usize) -> Vec<(Emphasis, String)> {
+    let facts = facts.iter().filter_map(|block| match block {
+        Block::Fact(name, value) => Some((name, value)),
+        _ => None,
+    });
+    let longest = facts.clone().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let names = if longest < NAMES { NAMES } else { longest + 2 };
+    let line = |(name, value): (&String, &String)| {
+        let lines = cut(&wrap(value, width.saturating_sub(names)), width.saturating_sub(names).max(8));
+        let lines = lines.join(&format!("\n{:names$}", ""));
+        (Emphasis::Strong, format!("{name:<names$}{lines}").trim_end().to_owned() + "\n")
+    };
+    facts.map(line).collect()
+}
+
+/// Lines of at most that many columns, also where a single word is longer.
+fn cut(lines: &[String], width: usize) -> Vec<String> {
+    let pieces = |line: &String| -> Vec<String> {
+        let letters: Vec<char> = line.chars().collect();
+        letters.chunks(width).map(|piece| piece.iter().collect()).collect()
+    };
+    lines.iter().flat_map(pieces).collect()
+}
+
+/// Parts within parts, joined by lines.
+fn outline(parts: &[(usize, String)]) -> Vec<(Emphasis, String)> {
+    // Whether another part of that depth follows before the next part of a lower one.
+    let goes_on = |position: usize, depth: usize| {
+        let later = parts[position + 1..].iter().map(|part| part.0);
+        later.take_while(|d| *d >= depth).any(|d| d == depth)
+    };
+    let line = |(position, (depth, words)): (usize, &(usize, String))| {
+        let above = |d: usize| if goes_on(position, d) { "│  " } else { "   " };
+        let knot = if goes_on(position, *depth) { "├─ " } else { "└─ " };
+        let stem: String = (0..*depth).map(above).collect();
+        [(Emphasis::Faint, stem + knot), (Emphasis::Plain, format!("{words}\n"))]
+    };
+    parts.iter().enumerate().flat_map(line).collect()
 }
 
 /// A chart with its title and caption.
@@ -306,6 +385,30 @@ mod tests {
         let text: String = document.laid_out(page).into_iter().map(|p| p.1).collect();
         assert_eq!(text, "name value and\n  some words\n  more\n");
         assert_eq!(document.to_string(), "name      value and some words more\n");
+    }
+
+    #[test]
+    fn facts_stand_in_two_columns_whatever_their_length() {
+        let mut document = Document::default();
+        document.fact("short", "value").fact("a longer name", "abcdefghij klm");
+        let page = Page { width: 24, ..Page::default() };
+        let text: String = document.laid_out(page).into_iter().map(|p| p.1).collect();
+        assert_eq!(
+            text,
+            "short          value\na longer name  abcdefghi\n               j\n               klm\n"
+        );
+        assert_eq!(document.to_string(), "short          value\na longer name  abcdefghij klm\n");
+    }
+
+    #[test]
+    fn parts_within_parts_are_joined_by_lines() {
+        let mut document = Document::default();
+        let parts = [(0, "one"), (1, "two"), (1, "three"), (0, "four"), (1, "five")];
+        document.add(Block::Outline(parts.map(|(depth, words)| (depth, words.to_owned())).into()));
+        assert_eq!(document.to_string(), "├─ one\n│  ├─ two\n│  └─ three\n└─ four\n   └─ five\n");
+        let list =
+            "<ul><li>one<ul><li>two</li><li>three</li></ul></li><li>four<ul><li>five</li></ul></li></ul>";
+        assert!(crate::render::html::page(&document).replace('\n', "").contains(list));
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Table {
             for (title, cell) in
                 self.header.iter().zip(cells).skip(1).filter(|(_, cell)| !["", "—"].contains(&cell.as_str()))
             {
-                pieces.push((*emphasis, format!("  {title:<names$}  {cell}\n")));
+                pieces.push((*emphasis, format!("  {title:<names$}  {}\n", cell.trim_end())));
             }
         }
         pieces

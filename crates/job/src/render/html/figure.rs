@@ -2,6 +2,9 @@
 
 use sottovoce_chart::{Chart, Scale, Series, Size, escaped, marked_up};
 
+use super::units_kept;
+use crate::render::number::tidy;
+
 /// The figure; `number` tells it from others in the page.
 pub(super) fn figure(chart: &Chart, number: usize) -> String {
     let variants = variants(chart);
@@ -20,7 +23,7 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
     format!(
         "<figure>\n{}{pictures}<figcaption>{}</figcaption>\n{}</figure>\n",
         switch(&variants, number),
-        marked_up(&chart.caption),
+        marked_up(&units_kept(&chart.caption)),
         data(chart)
     )
 }
@@ -69,32 +72,42 @@ fn switch(variants: &[(&'static str, Chart)], number: usize) -> String {
     format!("<fieldset class=\"switch\"><legend>Vertical axis</legend>{buttons}</fieldset>\n")
 }
 
-/// The numbers of the chart as a table, in full.
+/// The numbers of the chart as a table.
 fn data(chart: &Chart) -> String {
-    let body: String = chart.series.iter().map(|series| rows(chart, series)).collect();
+    let points = chart.series.iter().flat_map(|series| &series.points);
+    let intervals = points.clone().any(|point| point.interval.is_some());
+    let body: String = chart.series.iter().map(|series| rows(chart, series, intervals)).collect();
     let place = if chart.has_rows() { "row" } else { chart.x.label.as_str() };
     let value = if chart.has_rows() { &chart.x.label } else { &chart.y.label };
+    let names = ["series", place, value, "from", "to"];
+    let head: String = names[..if intervals { 5 } else { 3 }]
+        .iter()
+        .map(|name| format!("<th scope=\"col\">{}</th>", marked_up(name)))
+        .collect();
     format!(
-        "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">series</th><th scope=\"col\">{}</th>\
-         <th scope=\"col\">{}</th><th scope=\"col\">from</th><th scope=\"col\">to</th></tr></thead>\n<tbody>\n{body}</tbody></table></div></details>\n",
-        marked_up(place),
-        marked_up(value)
+        "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div></details>\n"
     )
 }
 
-fn rows(chart: &Chart, series: &Series) -> String {
-    let full = |value: f64| format!("{value:?}");
+fn rows(chart: &Chart, series: &Series, intervals: bool) -> String {
     let row = |point: &sottovoce_chart::Point| {
         let (place, value) = match chart.y.categories.get(point.y as usize).filter(|_| chart.has_rows()) {
             Some(name) => (escaped(name), point.x),
-            None => (full(point.x), point.y),
+            None => (exactly(point.x), point.y),
         };
-        let (from, to) = point.interval.map(|(l, h)| (full(l), full(h))).unwrap_or_default();
+        let (from, to) = point.interval.map(|(l, h)| (exactly(l), exactly(h))).unwrap_or_default();
+        let ends = if intervals { format!("<td>{from}</td><td>{to}</td>") } else { String::new() };
         format!(
-            "<tr><th scope=\"row\">{}</th><td>{place}</td><td>{}</td><td>{from}</td><td>{to}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td>{place}</td><td>{}</td>{ends}</tr>\n",
             marked_up(&series.name),
-            full(value)
+            exactly(value)
         )
     };
     series.points.iter().map(row).collect()
+}
+
+/// All digits but those that are rounding.
+fn exactly(value: f64) -> String {
+    let value = tidy(value);
+    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }

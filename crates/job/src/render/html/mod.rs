@@ -9,7 +9,7 @@ mod figure;
 
 use sottovoce_chart::{escaped, marked_up};
 
-use super::document::{Block, Document, Emphasis, Table};
+use super::document::{Block, Column, Document, Emphasis, Entry, Listing, Table};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -17,6 +17,9 @@ const SCRIPT: &str = include_str!("page.js");
 /// What tells a page of ours from other files, near its beginning.
 const GENERATOR: &str =
     concat!("<meta name=\"generator\" content=\"sottovoce ", env!("CARGO_PKG_VERSION"), "\">");
+
+/// Longer cells may be broken into lines.
+const LONG: usize = 32;
 
 /// Whether the text is the beginning of a page that was made here, by any version.
 pub fn is_page(text: &str) -> bool {
@@ -49,36 +52,56 @@ pub fn page(document: &Document) -> String {
 /// The blocks; neighbours that belong together become one element.
 fn body(document: &Document) -> String {
     let mut out = String::new();
-    let (mut facts, mut lines) = (String::new(), String::new());
     let mut figures = 0;
-    for block in document.blocks() {
-        if !matches!(block, Block::Fact(..)) {
-            out += &enclosed("dl", "", &std::mem::take(&mut facts));
-        }
-        if !matches!(block, Block::Piece(..)) {
-            out += &enclosed("pre", "", std::mem::take(&mut lines).trim_matches('\n'));
-        }
-        match block {
-            Block::Title(_) => {}
-            Block::Heading(heading) => out += &enclosed("h2", "", &marked_up(heading)),
-            Block::Fact(name, value) => {
-                facts += &format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), marked_up(value));
+    let blocks = flattened(document);
+    for together in blocks.chunk_by(|l, r| std::mem::discriminant(*l) == std::mem::discriminant(*r)) {
+        match together[0] {
+            Block::Fact(..) => out += &enclosed("dl", "", &joined(together, fact)),
+            Block::Piece(..) => {
+                out += &enclosed("pre", "", joined(together, piece_of).trim_matches('\n'));
             }
-            Block::Piece(emphasis, text) => lines += &piece(*emphasis, text),
-            Block::Verbatim(text) => out += &enclosed("pre", "", &piece(Emphasis::Plain, text)),
-            Block::Paragraph { emphasis, indent, words, .. } => {
-                let indent = if *indent > 0 { " indent" } else { "" };
-                let class = format!("{}{indent}", class(*emphasis));
-                out += &enclosed("p", &class, &marked_up(words));
-            }
-            Block::Table(table) => out += &self::table(table),
-            Block::Chart(chart) | Block::Picture(chart) => {
-                figures += 1;
-                out += &figure::figure(chart, figures);
-            }
+            _ => out += &joined(together, |block| element(block, &mut figures)),
         }
     }
-    out + &enclosed("dl", "", &facts) + &enclosed("pre", "", lines.trim_matches('\n'))
+    out
+}
+
+/// All blocks, with those that only a page shows in their places.
+fn flattened(document: &Document) -> Vec<&Block> {
+    let blocks = document.blocks().iter().flat_map(|block| match block {
+        Block::Page(more) => flattened(more),
+        block => vec![block],
+    });
+    blocks.collect()
+}
+
+fn joined(blocks: &[&Block], part: impl FnMut(&Block) -> String) -> String {
+    blocks.iter().copied().map(part).collect()
+}
+
+fn fact(block: &Block) -> String {
+    let Block::Fact(name, value) = block else { return String::new() };
+    format!("<div><dt>{}</dt><dd>{}</dd></div>\n", marked_up(name), marked_up(value))
+}
+
+/// A block that is an element of its own.
+fn element(block: &Block, figures: &mut usize) -> String {
+    match block {
+        Block::Heading(heading) => enclosed("h2", "", &marked_up(heading)),
+        Block::Verbatim(text) => enclosed("pre", "", &piece(Emphasis::Plain, text)),
+        Block::Paragraph { emphasis, indent, words, .. } => {
+            let indent = if *indent > 0 { " indent" } else { "" };
+            enclosed("p", &format!("{}{indent}", class(*emphasis)), &marked_up(&units_kept(words)))
+        }
+        Block::Table(table) => self::table(table),
+        Block::Listing(listing) => self::listing(listing),
+        Block::Outline(parts) => outline(parts),
+        Block::Chart(chart) => {
+            *figures += 1;
+            figure::figure(chart, *figures)
+        }
+        Block::Title(_) | Block::Page(_) | Block::Fact(..) | Block::Piece(..) => String::new(),
+    }
 }
 
 fn enclosed(tag: &str, class: &str, body: &str) -> String {
@@ -95,6 +118,11 @@ fn class(emphasis: Emphasis) -> &'static str {
     }
 }
 
+fn piece_of(block: &Block) -> String {
+    let Block::Piece(emphasis, text) = block else { return String::new() };
+    piece(*emphasis, text)
+}
+
 /// A piece of a line; line ends are kept, since `escaped` takes other control characters out.
 fn piece(emphasis: Emphasis, text: &str) -> String {
     let text = text.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
@@ -102,6 +130,66 @@ fn piece(emphasis: Emphasis, text: &str) -> String {
         "" => text,
         class => format!("<span class=\"{class}\">{text}</span>"),
     }
+}
+
+/// Entries as a table; the words beneath each stand under its name.
+fn listing(listing: &Listing) -> String {
+    let shown = |column: &&Column| column.shown.on_page();
+    let columns = || listing.columns.iter().filter(shown);
+    let head: String =
+        columns().map(|column| format!("<th scope=\"col\">{}</th>", marked_up(&column.name))).collect();
+    let entry = |entry: &Entry| -> String {
+        let notes: String = entry.notes.iter().filter(|note| note.0.on_page()).map(note).collect();
+        let cells = listing.columns.iter().zip(&entry.cells).filter(|(column, _)| shown(column));
+        let cell = |(i, (column, cell)): (usize, (&Column, &String))| match i {
+            0 => format!("<th scope=\"row\">{}{notes}</th>", marked_up(cell.trim())),
+            _ => data(&column.name, cell),
+        };
+        enclosed("tr", "", &cells.enumerate().map(cell).collect::<String>())
+    };
+    let body: String = listing.entries.iter().map(entry).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"cards listing\"><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
+    )
+}
+
+fn note((_, emphasis, words): &(super::Shown, Emphasis, String)) -> String {
+    enclosed("p", class(*emphasis), &marked_up(words)).trim_end().to_owned()
+}
+
+/// Words in which a percent sign stays with its number.
+fn units_kept(words: &str) -> String {
+    words.replace(" %", "\u{a0}%")
+}
+
+/// Parts within parts as lists within lists.
+fn outline(parts: &[(usize, String)]) -> String {
+    let (mut out, mut depth) = (String::new(), 0);
+    for (position, (level, words)) in parts.iter().enumerate() {
+        match level.cmp(&depth) {
+            std::cmp::Ordering::Greater => out += "<ul>",
+            _ if position == 0 => {}
+            _ => out += &format!("</li>{}", "</ul></li>".repeat(depth - level)),
+        }
+        out += &format!("<li>{}", marked_up(words));
+        depth = *level;
+    }
+    enclosed("ul", "", &format!("{out}</li>{}", "</ul></li>".repeat(depth)))
+}
+
+/// A cell of a table, with the name of its column for a card.
+fn data(name: &str, cell: &str) -> String {
+    let class = match cell.chars().count() {
+        0 => " class=\"empty\"",
+        1..=LONG => "",
+        _ => " class=\"long\"",
+    };
+    format!("<td data-name=\"{}\"{class}><span>{}</span></td>", unmarked(name), marked_up(cell))
+}
+
+/// An attribute cannot hold markup.
+fn unmarked(name: &str) -> String {
+    ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(marked_up(name), |name, tag| name.replace(tag, ""))
 }
 
 /// A table, in a box of its own that scrolls if it must; on a phone each row becomes a card.
@@ -127,21 +215,14 @@ fn table(table: &Table) -> String {
 }
 
 fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> String {
-    // An attribute cannot hold markup.
-    let name = |i: usize| {
-        let name = table.header.get(i).map(|h| marked_up(h)).unwrap_or_default();
-        ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(name, |name, tag| name.replace(tag, ""))
-    };
+    let name = |i: usize| table.header.get(i).map_or("", String::as_str);
     let cell = |(i, cell): (usize, &String)| match i {
         // On a card a number needs to be told what it is a number of.
         0 if cell.trim().parse::<f64>().is_ok() && !name(0).is_empty() => {
-            format!("<th scope=\"row\" data-name=\"{}\">{}</th>", name(0), marked_up(cell.trim()))
+            format!("<th scope=\"row\" data-name=\"{}\">{}</th>", unmarked(name(0)), marked_up(cell.trim()))
         }
         0 => format!("<th scope=\"row\">{}</th>", marked_up(cell.trim())),
-        _ => {
-            let empty = if cell.is_empty() { " class=\"empty\"" } else { "" };
-            format!("<td data-name=\"{}\"{empty}>{}</td>", name(i), marked_up(cell))
-        }
+        _ => data(name(i), cell),
     };
     let cells: String = cells.iter().enumerate().map(cell).collect();
     enclosed("tr", class(emphasis), &cells)

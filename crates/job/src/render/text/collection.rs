@@ -9,10 +9,10 @@ use crate::render::document::{Document, Emphasis};
 /// The summary of a job of a collection.
 pub fn collection(report: &Summary) -> Document {
     let mut document = Document::default();
-    let width = report.facts.iter().map(|(name, _)| name.len() + 2).max().unwrap_or(0).max(16);
+    document.title("What the collection holds");
     for (name, value) in report.facts.iter().filter(|(_, value)| !value.is_null()) {
-        document.push(Emphasis::Faint, format!("{:<width$}", name.replace('_', " ")));
-        document.line(Emphasis::Plain, words(value));
+        let name = if *name == "n" { "reports".into() } else { name.replace('_', " ") };
+        document.fact(&name, words(value));
     }
     for note in &report.notes {
         document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, &clipped(note, 2000));

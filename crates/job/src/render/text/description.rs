@@ -5,52 +5,55 @@ use sottovoce::Metric;
 use super::{WIDTH, clipped, value_text};
 use crate::describe::{Branch, Description, RealisedLevel, ShownMatrix, summary};
 use crate::metrics::MetricEvaluation;
-use crate::render::document::{Document, Emphasis};
+use crate::render::document::{Block, Document, Emphasis, Listing, Table};
 use crate::render::number::short;
 
 /// The report of the job `describe`.
 pub fn description(report: &Description) -> Document {
     let mut document = Document::default();
     document.title("What the protocol is");
-    document.line(Emphasis::Strong, summary(&report.protocol));
+    document.heading(summary(&report.protocol));
     document.paragraph(Emphasis::Plain, 0, WIDTH, &report.sentence);
-    document.line(Emphasis::Plain, "");
-    facts(&mut document, report);
+    document.line(Emphasis::Plain, "").listing(properties(report));
     if let Some(tree) = &report.tree {
-        document.line(Emphasis::Plain, "").line(Emphasis::Strong, "Structure");
-        branches(&mut document, &tree.parts, "");
+        document.heading("Structure").add(Block::Outline(branches(&tree.parts, 0)));
     }
     if let Some(shown) = &report.matrix {
-        document.line(Emphasis::Plain, "");
-        matrix(&mut document, shown);
+        document.heading("Probability of each output (row) given each input (column)");
+        document.table(matrix(shown));
     }
     document
 }
 
-fn facts(document: &mut Document, report: &Description) {
-    let mut fact = |name: &str, value: String| {
-        document.push(Emphasis::Faint, format!("{name:<16}")).line(Emphasis::Plain, value);
+fn properties(report: &Description) -> Listing {
+    let mut listing = Listing::default().column("property", 16).column("value", 0).on_page("what it says");
+    let mut property = |name: &str, value: String, meaning: &str| {
+        listing.entry([name, &value, meaning]);
     };
-    fact("inputs", format!("{}{}", report.inputs, labels(report)));
-    fact(
-        "outputs",
-        report.outputs.map_or_else(|| format!("about 2^{:.0}", report.outputs_bits), |b| b.to_string()),
-    );
-    fact("report", format!("{} bits", short(report.report_bits)));
+    property("inputs", format!("{}{}", report.inputs, labels(report)), "values that a user can hold");
+    let outputs =
+        report.outputs.map_or_else(|| format!("about 2^{:.0}", report.outputs_bits), |b| b.to_string());
+    property("outputs", outputs, "different reports that there are");
+    let length = format!("{} bits", short(report.report_bits));
+    property("report", length, "length, if all reports are equally long");
     if let Some(level) = report.declared_level {
-        fact("LDP declared", short(level));
+        let meaning = "what the parameters promise: no report changes the odds between two values by more than e to this power";
+        property("LDP declared", short(level), meaning);
     }
-    fact(
+    let realised = match &report.realised {
+        Ok(RealisedLevel { level, exact: true }) => short(*level),
+        Ok(RealisedLevel { level, exact: false }) => format!("at most {}", short(*level)),
+        Err(reason) => format!("none: {reason}"),
+    };
+    property(
         "LDP realised",
-        match &report.realised {
-            Ok(RealisedLevel { level, exact: true }) => short(*level),
-            Ok(RealisedLevel { level, exact: false }) => format!("at most {}", short(*level)),
-            Err(reason) => format!("none: {reason}"),
-        },
+        realised,
+        "the same for reports as they are drawn, in whole numbers and without rounding",
     );
     for evaluation in report.structure.iter().filter(|e| e.metric != Metric::LocalPrivacyLevel) {
-        fact(evaluation.metric.name(), outcome(evaluation));
+        property(evaluation.metric.name(), outcome(evaluation), evaluation.metric.meaning());
     }
+    listing
 }
 
 /// The value with its warning, or why there is none.
@@ -69,34 +72,30 @@ fn labels(report: &Description) -> String {
     format!(": {}{more}", labels.iter().take(SHOWN).map(|l| clipped(l, 12)).collect::<Vec<_>>().join(", "))
 }
 
-fn branches(document: &mut Document, parts: &[Branch], indent: &str) {
-    for (position, part) in parts.iter().enumerate() {
-        let last = position + 1 == parts.len();
-        let (knot, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+fn branches(parts: &[Branch], depth: usize) -> Vec<(usize, String)> {
+    let branch = |part: &Branch| {
         let weight = part.weight.map(|w| format!("{}: ", short(w))).unwrap_or_default();
-        document.push(Emphasis::Faint, format!("{indent}{knot}"));
-        document.line(Emphasis::Plain, format!("{weight}{}", part.summary));
-        branches(document, &part.parts, &format!("{indent}{below}"));
-    }
+        let own = (depth, format!("{weight}{}", part.summary));
+        [vec![own], branches(&part.parts, depth + 1)].concat()
+    };
+    parts.iter().flat_map(branch).collect()
 }
 
-fn matrix(document: &mut Document, matrix: &ShownMatrix) {
-    let outputs: Vec<String> = matrix.outputs.iter().map(|output| clipped(output, 18)).collect();
-    let width = outputs.iter().map(|o| o.chars().count()).chain([6]).max().unwrap_or(6);
-    let header: String = matrix.inputs.iter().map(|x| format!(" {:>6}", clipped(x, 6))).collect();
-    document.line(Emphasis::Strong, "Probability of each output (row) given each input (column)");
-    document.line(Emphasis::Faint, format!("{:<width$}{header}", "output"));
-    for (output, row) in outputs.iter().zip(&matrix.rows) {
-        document.push(Emphasis::Faint, format!("{output:<width$}"));
-        document.line(Emphasis::Plain, row.iter().map(|q| probability(*q)).collect::<String>());
+fn matrix(matrix: &ShownMatrix) -> Table {
+    let inputs = matrix.inputs.iter().map(|x| clipped(x, 12));
+    let mut table = Table::new(std::iter::once("output".to_owned()).chain(inputs));
+    for (output, row) in matrix.outputs.iter().zip(&matrix.rows) {
+        let name = std::iter::once(clipped(output, 18));
+        table.row(Emphasis::Plain, name.chain(row.iter().map(|q| probability(*q))));
     }
+    table
 }
 
-/// A probability in seven columns, with zero and one told apart from almost zero and one.
+/// A probability, with zero and one told apart from almost zero and one.
 fn probability(q: f64) -> String {
     match q {
-        0.0 | 1.0 => format!(" {q:>6}"),
-        _ if q < 1e-4 => format!(" {q:>6.0e}"),
-        _ => format!(" {q:>6.4}"),
+        0.0 | 1.0 => q.to_string(),
+        _ if q < 1e-4 => format!("{q:.0e}"),
+        _ => format!("{q:.4}"),
     }
 }

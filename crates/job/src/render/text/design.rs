@@ -14,6 +14,9 @@ use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short, with_error};
 
+use super::spending::spending;
+use super::worth::worth;
+
 /// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
 pub fn design(report: &DesignReport) -> Document {
     let mut document = Document::default();
@@ -231,6 +234,9 @@ pub fn choose(report: &ChooseReport) -> Document {
         document.heading(summary(&candidate.protocol));
         metrics(&mut document, &candidate.evaluations);
     }
+    if let Some(chart) = worth(report) {
+        document.picture(chart);
+    }
     document
 }
 
@@ -241,6 +247,7 @@ pub fn budget(report: &BudgetReport) -> Document {
     document.fact("Prior", prior_text(&report.prior));
     for account in [&report.worst_case, &report.average] {
         document.heading(account.metric.symbol());
+        document.on_page(|page| page.paragraph(Emphasis::Faint, 0, WIDTH, account.metric.meaning()));
         let bound = account.bound.as_ref().ok().map(|bound| Answer::of(Value::Number(*bound)));
         let name = |protocol| super::clipped(&summary(protocol), 36);
         let mut answers: Vec<(String, &Answer)> =
@@ -253,6 +260,9 @@ pub fn budget(report: &BudgetReport) -> Document {
             document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
         }
         left(&mut document, account);
+        if let Some(chart) = spending(report, account) {
+            document.picture(chart);
+        }
     }
     document
 }

@@ -1,6 +1,6 @@
 //! The text of the job `estimate`.
 
-use sottovoce::estimate::{Certificate, Estimate, Interval};
+use sottovoce::estimate::{Certificate, Estimate, Estimator};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, clipped};
@@ -12,8 +12,11 @@ use crate::render::number::{rounded, short};
 /// Most columns of a label.
 const LABEL: usize = 16;
 
-/// Most values in the picture.
-const MOST_ROWS: usize = 100;
+/// Most values in the chart.
+const MOST_ROWS: usize = 24;
+
+/// Most estimators in the chart: more cannot be told apart in a row.
+const MOST_SERIES: usize = 4;
 
 /// The report of the job `estimate`: the estimates side by side with their intervals, then how each was made.
 pub fn estimate(report: &EstimateReport) -> Document {
@@ -29,28 +32,62 @@ pub fn estimate(report: &EstimateReport) -> Document {
         document.table(table(report, group, places)).line(Emphasis::Plain, "");
     }
     report.columns.iter().for_each(|column| explanation(&mut document, column));
+    if !found.is_empty() {
+        document.picture(estimate_chart(report));
+    }
     document
 }
 
-/// The estimates of all estimators with their intervals, as a picture. It is no part of the text, where the table says it all.
+/// The estimates of each value with their intervals, those of different estimators one below the other.
 pub fn estimate_chart(report: &EstimateReport) -> Chart {
-    let level = rounded(100.0 * report.level, 6);
-    let rows = Axis::rows(report.labels.iter().take(MOST_ROWS).map(|label| clipped(label, 40)));
-    let series = |found: &Estimate| {
-        let point = |(row, interval): (usize, &Interval)| Point {
-            x: found.values[row],
-            y: row as f64,
-            interval: Some((interval.low, interval.high)),
-            ..Point::default()
-        };
-        let points = found.intervals.iter().take(MOST_ROWS).enumerate().map(point).collect();
-        Series::new(found.estimator.name(), Form::Marks, points)
+    let found: Vec<&Estimate> = report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).collect();
+    let percent = rounded(100.0 * report.level, 6);
+    let point = |e: &Estimate, x: usize| {
+        let (low, high) = (e.intervals[x].low, e.intervals[x].high);
+        let note = format!(
+            "{}, {}: {}, {percent} % from {} to {}",
+            report.labels[x],
+            e.estimator.name(),
+            rounded(e.values[x], 4),
+            rounded(low, 4),
+            rounded(high, 4)
+        );
+        Point { x: e.values[x], y: x as f64, interval: Some((low, high)), label: None, note: Some(note) }
     };
-    let across = Axis::new("share of the population", Scale::Linear);
-    let chart = Chart::new("How common each value is, by estimator", across, rows)
-        .under(format!("estimates and {level} % intervals, {} reports", report.n))
-        .saying("Each mark is an estimate, the line through it its interval.".to_owned());
-    report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).map(series).fold(chart, Chart::with)
+    let rows = report.labels.len().min(MOST_ROWS);
+    let chart = Chart::new(
+        "How common each value is",
+        Axis::new("share of the population", Scale::Linear),
+        Axis::rows(report.labels.iter().take(rows).map(|label| clipped(label, 40))),
+    )
+    .under(format!("estimates with their {percent} % intervals, {} reports", report.n));
+    let more = if rows < report.labels.len() || found.len() > MOST_SERIES {
+        " The tables have the values and estimators for which there is no room here."
+    } else {
+        ""
+    };
+    drawn(&found)
+        .into_iter()
+        .fold(chart, |chart, e| {
+            let points = (0..rows).map(|x| point(e, x)).collect();
+            chart.with(Series::new(e.estimator.name(), Form::Marks, points))
+        })
+        .saying(format!(
+            "A dot is the estimated share of a value, the line through it its interval. A share is never below 0 or above 1; the linear estimate, \
+             which is right on average, may be.{more}"
+        ))
+}
+
+/// The estimates in the chart: all, or if they are too many, those that differ most in kind.
+fn drawn<'a>(found: &[&'a Estimate]) -> Vec<&'a Estimate> {
+    const KINDS: [Estimator; MOST_SERIES] =
+        [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood, Estimator::PosteriorMean];
+    let mut drawn = found.to_vec();
+    if drawn.len() > MOST_SERIES {
+        drawn.sort_by_key(|e| !KINDS.contains(&e.estimator));
+        drawn.truncate(MOST_SERIES);
+    }
+    drawn
 }
 
 /// Decimal places that show two digits of the narrowest interval.

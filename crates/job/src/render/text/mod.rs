@@ -9,8 +9,10 @@ mod design;
 mod estimate;
 mod metrics;
 mod posterior;
+mod spending;
 mod split;
 mod users;
+mod worth;
 
 pub use accuracy::accuracy;
 pub use collection::collection;
@@ -24,10 +26,12 @@ pub use posterior::posterior;
 pub use split::split;
 pub use users::users;
 
-use sottovoce::metric::Value;
+use sottovoce::metric::{Answer, Value};
+use sottovoce::{Evaluation, Method, Metric};
+use sottovoce_chart::Point;
 
 use super::document::Document;
-use super::number::{short, with_error};
+use super::number::{rounded, short, with_error};
 use crate::describe::summary;
 use crate::spec::{PriorSpec, ProtocolSpec};
 
@@ -65,7 +69,75 @@ fn method(value: &Value) -> String {
         Value::Number(e) => e.method,
         Value::Count(_, method) | Value::Truth(_, method) => *method,
     };
+    method_name(method)
+}
+
+fn method_name(method: Method) -> String {
     method.name().replace('_', " ")
+}
+
+/// The value without its error, where that stands beside it; with no more digits than the error leaves.
+fn value_alone(value: &Value) -> String {
+    without_error(&value_text(value))
+}
+
+fn without_error(text: &str) -> String {
+    text.split(" ± ").next().unwrap_or_default().to_owned()
+}
+
+/// How far the value may be off, in words.
+fn error(value: &Value) -> String {
+    match value {
+        Value::Number(e) => error_of(e),
+        Value::Count(..) | Value::Truth(..) => "none".into(),
+    }
+}
+
+/// As [`error`], for a number.
+fn error_of(e: &Evaluation) -> String {
+    match e.method {
+        _ if !e.error.is_finite() => "not known".into(),
+        _ if e.error == 0.0 => "none".into(),
+        Method::MonteCarlo => format!("standard error {}", rounded(e.error, 2)),
+        _ => format!("at most {}", rounded(e.error, 2)),
+    }
+}
+
+/// What the metric is measured in.
+fn unit(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Rank | Metric::Classes => "count",
+        Metric::Faithful => "yes or no",
+        Metric::WorstCasePrivacy
+        | Metric::AveragePrivacy
+        | Metric::EffectiveParticipation
+        | Metric::ParticipationBound
+        | Metric::DistributionUtilityLimit
+        | Metric::TallyUtilityLimit
+        | Metric::DistributionUtility
+        | Metric::TallyUtility => "share",
+        Metric::TruthUtility | Metric::AsymptoticUtility | Metric::UtilityBound | Metric::DigitUtility => {
+            "digits (base e)"
+        }
+        _ => "nats",
+    }
+}
+
+/// The cells of a value in a listing: with its error for a terminal; alone, its unit, its error in words, and the method.
+fn value_cells(metric: Metric, answer: &Answer) -> [String; 5] {
+    match &answer.value {
+        Ok(value) => {
+            [value_text(value), value_alone(value), unit(metric).into(), error(value), method(value)]
+        }
+        Err(_) => ["no value".into(), "no value".into(), String::new(), String::new(), String::new()],
+    }
+}
+
+/// A row of a chart: the value, with two standard errors around it where it comes from random draws.
+fn in_row(row: usize, e: &Evaluation, label: String) -> Point {
+    let interval = (e.method == Method::MonteCarlo && e.error.is_finite())
+        .then_some((e.value - 2.0 * e.error, e.value + 2.0 * e.error));
+    Point { x: e.value, y: row as f64, interval, label: Some(label), note: None }
 }
 
 fn value_text(value: &Value) -> String {

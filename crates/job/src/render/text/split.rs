@@ -5,8 +5,8 @@ use sottovoce::Metric;
 use sottovoce::metric::Answer;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{INDENT, WIDTH, heading, method, value_text};
-use crate::render::document::{Document, Emphasis, Table};
+use super::{WIDTH, heading, value_cells};
+use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::rounded;
 use crate::split::{Split, remarks};
 
@@ -31,7 +31,7 @@ pub fn split(report: &Split) -> Document {
         ),
     );
     document.line(Emphasis::Plain, "");
-    utilities(&mut document, report);
+    document.listing(utilities(report));
     for (names, remark) in remarks(report) {
         document.paragraph(Emphasis::Warning, 0, WIDTH, &format!("{names}: {remark}"));
     }
@@ -143,18 +143,17 @@ fn fixed(value: f64, places: usize) -> String {
 }
 
 /// The utilities, and where in the table they come from.
-fn utilities(document: &mut Document, report: &Split) {
+fn utilities(report: &Split) -> Listing {
+    let mut listing = Listing::default().column("metric", 10).in_terminal(25);
+    listing = listing.on_page("value").on_page("measured in").on_page("error").column("method", 0);
     for evaluation in &report.utilities {
         let metric = evaluation.metric;
-        document.push(Emphasis::Strong, format!("{:<10}", metric.symbol()));
-        match &evaluation.answer.value {
-            Ok(value) => {
-                document.line(Emphasis::Plain, format!("{:<25}{}", value_text(value), method(value)))
-            }
-            Err(_) => document.line(Emphasis::Plain, "no value"),
-        };
-        document.paragraph(Emphasis::Faint, INDENT, WIDTH, origin(metric));
+        let [value, alone, unit, error, method] = value_cells(metric, &evaluation.answer);
+        listing.entry([metric.symbol().into(), value, alone, unit, error, method]);
+        listing.note(Shown::Everywhere, Emphasis::Faint, origin(metric));
+        listing.note(Shown::Page, Emphasis::Faint, metric.meaning());
     }
+    listing
 }
 
 fn origin(metric: Metric) -> &'static str {

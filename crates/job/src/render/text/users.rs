@@ -1,10 +1,13 @@
 //! The text of the job `users`.
 
-use sottovoce::Metric;
+use sottovoce::metric::Value;
+use sottovoce::{Method, Metric};
+use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series};
 use std::f64::consts::LN_10;
 
-use super::{INDENT, WIDTH, heading, method, value_text};
-use crate::render::document::{Document, Emphasis};
+use super::{WIDTH, error, heading, method, prior_text, value_alone, value_text, without_error};
+use crate::describe::summary;
+use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::{rounded, short};
 use crate::users::{Count, Evaluated, ExpectedError, Found, Ratio, Target, UsersReport, Wanted};
 
@@ -20,34 +23,142 @@ pub fn users(report: &UsersReport) -> Document {
     document.title("How many users");
     heading(&mut document, &report.protocol, &report.prior);
     document.fact("Wanted", wanted(report.wanted)).line(Emphasis::Plain, "");
-    count(&mut document, "users", "who report through the protocol", &report.needed);
+    document.on_page(|page| page.paragraph(Emphasis::Strong, 0, WIDTH, &answer(report)));
+    document.listing(listing(report));
+    if let (Some(ratio), Some(factor), Wanted::Utility(_)) =
+        (report.ratio, report.participation.answer.number(), report.wanted)
+    {
+        document.line(Emphasis::Plain, "");
+        document.paragraph(Emphasis::Plain, 0, WIDTH, &trust(&ratio, factor.value, report));
+    }
+    if let Some(chart) = chart(report) {
+        document.picture(chart);
+    }
+    if !report.needed.probes.is_empty() {
+        document.on_page(|page| page.heading("What was looked at").table(probes(report)));
+    }
+    document
+}
+
+/// The number in a sentence.
+fn answer(report: &UsersReport) -> String {
+    let goal = wanted(report.wanted);
+    match (&report.needed.found, &report.truth.found) {
+        (Err(obstacle), _) => format!("No number of users is known for {goal}: {obstacle}."),
+        (Ok(needed), truth) => {
+            let honest = |truth: &Found| format!("; {} true values would do as well", found_text(truth));
+            let honest = truth.as_ref().map(honest).unwrap_or_default();
+            format!("For {goal} it takes {} users{honest}.", found_text(needed))
+        }
+    }
+}
+
+fn listing(report: &UsersReport) -> Listing {
+    let mut listing = Listing::default().column("", COLUMN).in_terminal(0).on_page("number");
+    listing = listing.on_page("what it says").on_page("error").on_page("method");
+    count(&mut listing, "users", "who report through the protocol", &report.needed);
     if report.truth.found.as_ref().err() != report.needed.found.as_ref().err() || report.ratio.is_some() {
         let what = match report.wanted {
             Wanted::Utility(_) => "that would tell as much about P",
             Wanted::Accuracy(_) => "that would be as accurate",
         };
-        count(&mut document, "true values", what, &report.truth);
+        count(&mut listing, "true values", what, &report.truth);
     }
     if let Some(ratio) = report.ratio {
-        line(&mut document, "ratio", &ratio_text(&ratio));
-        explain(&mut document, "true values over users: what a report is worth at this number of users");
+        let (text, words) =
+            (ratio_text(&ratio), "true values over users: what a report is worth at this number of users");
+        listing.entry(["ratio", &text, &text, words, "", "quotient"]).note(
+            Shown::Terminal,
+            Emphasis::Faint,
+            words,
+        );
     }
+    factor(&mut listing, report);
+    listing
+}
+
+/// The factor for many users, or why there is none.
+fn factor(listing: &mut Listing, report: &UsersReport) {
     let factor = &report.participation;
+    let symbol = factor.metric.symbol();
     match &factor.answer.value {
-        Ok(value) => line(&mut document, factor.metric.symbol(), &value_text(value)),
-        Err(_) => line(&mut document, factor.metric.symbol(), "no value"),
+        Ok(value) => {
+            let (text, words) = (value_text(value), participation(report.wanted));
+            listing.entry([symbol, &text, &value_alone(value), words, &error(value), &method(value)]);
+            listing.note(Shown::Terminal, Emphasis::Faint, words)
+        }
+        Err(absence) => listing.entry([symbol, "no value", "no value", "", "", ""]).note(
+            Shown::Everywhere,
+            Emphasis::Warning,
+            absence.to_string(),
+        ),
+    };
+}
+
+/// What the quantity is at every number of users that the search looked at.
+fn probes(report: &UsersReport) -> Table {
+    let mut table = Table::new(["who", "how many", "what they reach", "error", "method"]);
+    for (who, count) in [("users", &report.needed), ("true values", &report.truth)] {
+        let found = count.found.as_ref().ok().map(|found| found.n);
+        for Evaluated { quantity, users, answer } in &count.probes {
+            let (value, error, method) = match &answer.value {
+                Ok(value) => (without_error(&precise(value)), error(value), method(value)),
+                Err(absence) => (absence.to_string(), String::new(), String::new()),
+            };
+            let emphasis = if found == Some(*users) { Emphasis::Strong } else { Emphasis::Plain };
+            let value = format!("{} = {value}", quantity.symbol());
+            table.row(emphasis, [who.into(), users.to_string(), value, error, method]);
+        }
     }
-    match &factor.answer.value {
-        Ok(_) => explain(&mut document, participation(report.wanted)),
-        Err(absence) => warn(&mut document, &absence.to_string()),
+    table
+}
+
+/// The quantity against the number of users, and what is wanted of it; none where it was looked at in one place only.
+fn chart(report: &UsersReport) -> Option<Chart> {
+    let quantity = report.wanted.quantity();
+    let same = |probe: &&Evaluated| probe.quantity == quantity;
+    let series =
+        |count: &Count| -> Vec<Point> { count.probes.iter().filter(same).filter_map(point).collect() };
+    let (reports, truth) = (series(&report.needed), series(&report.truth));
+    let ends = || reports.iter().chain(&truth).map(|point| point.x);
+    let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    if low >= high || reports.is_empty() {
+        return None;
     }
-    if let (Some(ratio), Some(factor), Wanted::Utility(_)) =
-        (report.ratio, factor.answer.number(), report.wanted)
-    {
-        document.line(Emphasis::Plain, "");
-        document.paragraph(Emphasis::Plain, 0, WIDTH, &trust(&ratio, factor.value, report));
+    let (scale, symbol, what) = match report.wanted {
+        Wanted::Utility(_) => (Scale::Linear, quantity.symbol().to_owned(), "higher is more useful"),
+        Wanted::Accuracy(error) => {
+            (Scale::Logarithmic, format!("Expected {} error", error.distance.name()), "lower is better")
+        }
+    };
+    let goal = report.wanted.value();
+    let mut chart = Chart::new(
+        format!("{symbol} against the number of users"),
+        Axis::new("users", Scale::Logarithmic),
+        Axis::new(format!("{symbol}, {what}"), scale),
+    )
+    .under(format!("{}; {}", summary(&report.protocol), prior_text(&report.prior)))
+    .with(Series::new("reports", Form::Line, reports))
+    .with(Series::line("wanted", [(low, goal), (high, goal)]).as_reference());
+    if !truth.is_empty() {
+        chart = chart.with(Series::new("true values", Form::Line, truth).coloured(1));
     }
-    document
+    let drawn = [("users", &report.needed), ("true values", &report.truth)];
+    for (who, count) in drawn.into_iter().take(chart.series.len() - 1) {
+        if let Ok(found) = &count.found {
+            let label = format!("{} {who}", found.n);
+            chart = chart.remarking(Annotation::Mark { x: found.n as f64, y: goal, label });
+        }
+    }
+    Some(chart.saying(format!("{} The lines join what the search looked at.", answer(report))))
+}
+
+fn point(probe: &Evaluated) -> Option<Point> {
+    let e = probe.answer.number().filter(|e| e.value.is_finite())?;
+    let interval = (e.method == Method::MonteCarlo && e.error.is_finite())
+        .then_some((e.value - 2.0 * e.error, e.value + 2.0 * e.error));
+    let note = format!("{} users: {} {}", probe.users, probe.quantity.symbol(), short(e.value));
+    Some(Point { x: probe.users as f64, y: e.value, interval, label: None, note: Some(note) })
 }
 
 /// What `F_μ` has to do with the quotient.
@@ -84,20 +195,28 @@ fn utility(target: Target) -> String {
     }
 }
 
-fn count(document: &mut Document, name: &str, what: &str, count: &Count) {
+fn count(listing: &mut Listing, name: &str, what: &str, count: &Count) {
     match &count.found {
-        Ok(found) => line(document, name, &format!("{}  {what}", found_text(found))),
+        Ok(found) => {
+            let number = found_text(found);
+            listing.entry([name, &format!("{number}  {what}"), &number, what, doubt(found), "search"]);
+        }
         Err(obstacle) => {
-            line(document, name, "no number");
-            warn(document, &obstacle.to_string());
+            listing.entry([name, "no number", "no number", what, "", ""]);
+            listing.note(Shown::Everywhere, Emphasis::Warning, obstacle.to_string());
         }
     }
     for evaluation in &count.evaluations {
-        explain(document, &at(evaluation));
+        listing.note(Shown::Terminal, Emphasis::Faint, at(evaluation));
         if let Some(warning) = &evaluation.answer.warning {
-            warn(document, &format!("warning: {warning}"));
+            listing.note(Shown::Everywhere, Emphasis::Warning, format!("warning: {warning}"));
         }
     }
+}
+
+/// How sure the number is.
+fn doubt(found: &Found) -> &'static str {
+    if found.is_exact() { "none" } else { "two standard errors" }
 }
 
 fn found_text(found: &Found) -> String {
@@ -109,13 +228,16 @@ fn found_text(found: &Found) -> String {
 fn at(evaluated: &Evaluated) -> String {
     let Evaluated { quantity, users: n, answer } = evaluated;
     match &answer.value {
-        // One user more or less shows only in the later digits.
-        Ok(value) => {
-            let text = answer.number().filter(|e| e.error < 1e-9).map(|e| rounded(e.value, 9));
-            let text = text.unwrap_or_else(|| value_text(value));
-            format!("{} = {text} at n = {n} ({})", quantity.symbol(), method(value))
-        }
+        Ok(value) => format!("{} = {} at n = {n} ({})", quantity.symbol(), precise(value), method(value)),
         Err(absence) => format!("{} at n = {n}: {absence}", quantity.symbol()),
+    }
+}
+
+/// A value with more digits than usual: one user more or less shows only in the later ones.
+fn precise(value: &Value) -> String {
+    match value {
+        Value::Number(e) if e.error < 1e-9 => rounded(e.value, 9),
+        _ => value_text(value),
     }
 }
 
@@ -147,16 +269,4 @@ fn trust(ratio: &Ratio, factor: f64, report: &UsersReport) -> String {
              a report is worth."
         )
     }
-}
-
-fn line(document: &mut Document, name: &str, value: &str) {
-    document.push(Emphasis::Strong, format!("{name:<COLUMN$}")).line(Emphasis::Plain, value);
-}
-
-fn explain(document: &mut Document, words: &str) {
-    document.paragraph(Emphasis::Faint, INDENT, WIDTH, words);
-}
-
-fn warn(document: &mut Document, words: &str) {
-    document.paragraph(Emphasis::Warning, INDENT, WIDTH, words);
 }

@@ -1,0 +1,57 @@
+//! What several protocols spend together, as a chart.
+
+use sottovoce::metric::Answer;
+use sottovoce::{Evaluation, Metric};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
+
+use super::clipped;
+use crate::budget::{Account, BudgetReport};
+use crate::describe::summary;
+use crate::render::number::rounded;
+
+/// Most letters of the name of a protocol.
+const NAME: usize = 36;
+
+/// What each protocol spends, laid end to end, above what they spend together, with the limit; none where something has no finite value.
+pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart> {
+    let spent = |answer: &Answer| Some(spent(account, answer.number()?)).filter(|value| value.is_finite());
+    let each: Vec<f64> = account.each.iter().map(spent).collect::<Option<_>>()?;
+    let together = spent(&account.together)?;
+    let part =
+        |x: f64, row: usize| Point { x, y: row as f64, label: Some(rounded(x, 3)), ..Point::default() };
+    let (title, unit) = words(account.metric);
+    let axis = Axis::new(unit, Scale::Linear);
+    let mut chart = Chart::new(title, axis, Axis::rows(["added up", "together"]));
+    for (protocol, x) in report.protocols.iter().zip(each) {
+        chart = chart.with(Series::new(clipped(&summary(protocol), NAME), Form::Stacked, vec![part(x, 0)]));
+    }
+    chart = chart.with(Series::new("all together", Form::Stacked, vec![part(together, 1)]));
+    if let Some(limit) = account.limit {
+        let limit = match account.metric {
+            Metric::LocalPrivacyLevel => limit,
+            _ => 100.0 * (1.0 - limit),
+        };
+        let mark = |row: usize| Point { x: limit, y: row as f64, ..Point::default() };
+        chart = chart.with(Series::new("limit", Form::Marks, vec![mark(0), mark(1)]).as_reference());
+    }
+    let limit =
+        if account.limit.is_some() { " Bars that end before the upright line keep the limit." } else { "" };
+    Some(chart.saying(format!(
+        "Above what the protocols spend one by one, added up; below what all their reports on the same value spend together, which is never more.{limit}"
+    )))
+}
+
+/// The level in the worst case, and the percentage that is told on average.
+fn spent(account: &Account, e: Evaluation) -> f64 {
+    match account.metric {
+        Metric::LocalPrivacyLevel => e.value,
+        _ => 100.0 * (1.0 - e.value),
+    }
+}
+
+fn words(metric: Metric) -> (&'static str, &'static str) {
+    match metric {
+        Metric::LocalPrivacyLevel => ("What is spent in the worst case", "LDP level, lower is more private"),
+        _ => ("What is spent on average", "% of a user's secret that is told, lower is more private"),
+    }
+}
