@@ -305,7 +305,11 @@ pub enum Error {
 }
 
 fn design_hint(limited: bool) -> &'static str {
-    if limited { " (6 if the prior tells values apart, 10 if not)" } else { ", or 10000 under a symmetric prior" }
+    if limited {
+        " (6 if the prior tells values apart, 10 if not)"
+    } else {
+        ", or 10000 under a symmetric prior"
+    }
 }
 
 /// The kinds of error that front ends tell apart.

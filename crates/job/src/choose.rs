@@ -4,16 +4,19 @@
 //! many users' reports teach; the best two are then judged at the number of users asked for, with the finite-n metrics. Without a
 //! requirement the smallest epsilon is looked for that reaches the target.
 
+use sottovoce::accuracy::{self, Distance, Place, accuracy};
 use sottovoce::design::{Effort, Requirement, best_protocol};
+use sottovoce::estimate::Estimator;
 use sottovoce::information::{Choice, Progress};
 use sottovoce::metric::{Settings, Watcher};
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
 use crate::describe::summary;
-use crate::design::{Candidate, Family, search_heard, specification};
+use crate::design::{Candidate, Family, search_heard, specification, unlimited};
 use crate::error::{Error, Result};
 use crate::metrics::MetricEvaluation;
+use crate::render::number::rounded;
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::check_users;
@@ -60,8 +63,12 @@ pub struct ChooseReport {
     pub enough: Option<bool>,
     /// The number of users that the target takes, by the asymptote.
     pub needed: Option<u64>,
-    /// The smallest level, to a hundredth, at which the same kind of protocol still reaches the target with these users.
+    /// The smallest level, to two digits, at which the same kind of protocol still reaches the target with these users.
     pub least_epsilon: Option<f64>,
+    /// How far the linear estimate of a single share is off with these users: the root of the mean square, over the prior too.
+    pub typical_error: Option<f64>,
+    /// What it means for a single user if nothing limits the worst case.
+    pub unlimited: Option<String>,
     /// The answer in words.
     pub sentences: Vec<String>,
 }
@@ -128,6 +135,10 @@ impl Chooser<'_> {
         spec: ProtocolSpec,
         family: Option<Family>,
     ) -> Option<Runner> {
+        // Subsets of size one are randomised response, which runs under its own name.
+        if matches!(&protocol, Protocol::SubsetSelection(subset) if subset.size() == 1) {
+            return None;
+        }
         let utility = self.utility(&protocol)?;
         Some(Runner { name, protocol, spec, family, utility })
     }
@@ -188,9 +199,7 @@ impl Chooser<'_> {
             let middle = (low * high).sqrt();
             if reaches(middle, Choice::Asymptote)? { high = middle } else { low = middle }
         }
-        // To two digits, upwards.
-        let unit = 10f64.powf(high.log10().floor() - 1.0);
-        Some(((high / unit).ceil() * unit).min(most))
+        Some(two_digits_up(high).min(most))
     }
 
     /// The metric that counts, at the number of users.
@@ -252,6 +261,7 @@ impl Chooser<'_> {
             _ => None,
         };
         let cost = next.as_ref().map(|(next, _)| (2.0 * (runner.utility - next.utility)).exp());
+        let unlimited = unlimited(&runner.protocol, &best);
         let mut report = ChooseReport {
             n: self.spec.users,
             prior: self.spec.prior.spec.clone(),
@@ -262,10 +272,20 @@ impl Chooser<'_> {
             enough,
             needed,
             least_epsilon,
+            typical_error: self.typical_error(&runner.protocol),
+            unlimited,
             sentences: Vec::new(),
         };
         report.sentences = sentences(&report);
         Ok(report)
+    }
+
+    /// By the expected squared error, which is a closed form under a Dirichlet prior.
+    fn typical_error(&self, protocol: &Protocol) -> Option<f64> {
+        let (place, settings) = (Place::Prior(&self.prior), accuracy::Settings::default());
+        let (estimator, distance) = (Estimator::Linear, Distance::SquaredL2);
+        let found = accuracy(protocol, self.spec.users, estimator, distance, place, &settings).ok()?;
+        Some((found.evaluation.value / self.spec.inputs as f64).sqrt())
     }
 
     /// Whether the metric at the number of users is better by more than the errors.
@@ -297,6 +317,14 @@ impl Chooser<'_> {
 /// Utilities closer than this are the same.
 const SAME: f64 = 1e-4;
 
+/// The next number of two digits that is not below.
+fn two_digits_up(value: f64) -> f64 {
+    let power = 1 - value.log10().floor() as i32;
+    // Division by a power of ten is right to the last place, multiplication with a negative one is not.
+    let scale = |v: f64, power: i32| if power >= 0 { v * 10f64.powi(power) } else { v / 10f64.powi(-power) };
+    scale(scale(value, power).ceil(), -power)
+}
+
 fn sorted(mut runners: Vec<Runner>) -> Vec<Runner> {
     // One protocol may have two names, as randomised response is the selection of subsets of size 1: the first name stays first.
     let rank = |runner: &Runner| (runner.utility * 1e9).round();
@@ -313,10 +341,17 @@ fn counted(candidate: &Candidate) -> Option<Evaluation> {
 /// The answer in words.
 fn sentences(report: &ChooseReport) -> Vec<String> {
     let mut said = vec![use_it(report)];
+    said.extend(report.unlimited.clone());
     said.extend(is_it_enough(report));
+    if let Some(off) = report.typical_error {
+        said.push(format!(
+            "A share estimated from them is typically off by {} percentage points (root mean square of the linear estimate).",
+            rounded(100.0 * off, 2)
+        ));
+    }
     if let Some(epsilon) = report.least_epsilon {
         said.push(format!(
-            "By the asymptote the same kind of protocol would still reach it with epsilon = {epsilon:.2}, which is more private."
+            "By the asymptote the same kind of protocol would still reach it with epsilon = {epsilon}, which is more private."
         ));
     }
     if let (Some(next), Some(cost)) = (&report.runner_up, report.cost) {
@@ -437,6 +472,38 @@ mod tests {
             counted(&report.best).unwrap().value >= 2.0 * std::f64::consts::LN_10
         };
         assert!(reached(level) && !reached(0.9 * level), "{level}");
+    }
+
+    #[test]
+    fn levels_are_rounded_up_to_round_numbers() {
+        for (value, up) in
+            [(1.141, 1.2), (0.0231, 0.024), (17.2, 18.0), (0.3, 0.3), (1.2, 1.2), (99.5, 100.0)]
+        {
+            assert_eq!(two_digits_up(value), up, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_typical_error_is_that_of_randomised_response() {
+        let report = spec(3, 10_000, Some(1.0), None).run(None).unwrap();
+        // Each report is kept with p and turned into each other value with q; the mean of P_x(1 − P_x) under Jeffreys is 1/3 · 2/3 · 1.5/2.5.
+        let (p, q) = (1f64.exp() / (2.0 + 1f64.exp()), 1.0 / (2.0 + 1f64.exp()));
+        let shown = |share: f64| q + (p - q) * share;
+        let square = 1.0 / 3.0 * (0.5 + 1.0) / (1.5 + 1.0);
+        let variance = shown(1.0 / 3.0) - (q * q + 2.0 * q * (p - q) / 3.0 + (p - q).powi(2) * square);
+        let expected = (variance / 1e4).sqrt() / (p - q);
+        assert!(
+            (report.typical_error.unwrap() / expected - 1.0).abs() < 1e-12,
+            "{expected} {:?}",
+            report.typical_error
+        );
+    }
+
+    #[test]
+    fn what_protects_nobody_in_particular_says_so() {
+        let spec = ChooseSpec { least_average_privacy: Some(0.6), ..spec(3, 1_000, None, None) };
+        let report = spec.run(None).unwrap();
+        assert!(report.sentences[1].contains("plain truth"), "{:?}", report.sentences);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) struct Problem<'a> {
     /// `(1 − L) H(X|P)`, if average privacy is required.
     budget: Option<f64>,
     epsilon: Option<f64>,
+    /// The least average privacy, if required.
+    average_privacy: Option<f64>,
     effort: Effort<'a>,
 }
 
@@ -84,6 +86,7 @@ impl<'a> Problem<'a> {
             cone: Cone { floor, span },
             budget: requirement.average_privacy().map(hidden),
             epsilon: requirement.epsilon(),
+            average_privacy: requirement.average_privacy(),
             effort,
         })
     }
@@ -393,7 +396,11 @@ impl Solver<'_> {
         let constant = |column: &Column| column.members[0].deviations.iter().all(|d| *d == 0.0);
         match (&zeros[..], &found.columns[..]) {
             ([one, 0], [_, blank]) if *one == inputs - 1 && constant(blank) => {
-                Protocol::erasure(inputs, found.weights.theta[0]).ok()
+                let reveal = found.weights.theta[0];
+                // Up to rounding it is what the requirement leaves, which is a rounder number.
+                let left = self.problem.average_privacy.map_or(reveal, |least| 1.0 - least);
+                let round = (left - reveal).abs() < 1e-7 && Some(1.0 - left) >= self.problem.average_privacy;
+                Protocol::erasure(inputs, if round { left } else { reveal }).ok()
             }
             _ => None,
         }

@@ -140,7 +140,8 @@ fn gauss_order(contrast: f64) -> usize {
 fn trapezoid_step(alpha: &[f64], contrast: f64, budget: usize) -> f64 {
     let steps = (0..24).map(|level| 4.0 / 1.2f64.powi(level));
     let counts = |(weight, _): &&(f64, Point)| *weight > NEGLIGIBLE_WEIGHT;
-    let affordable = |step: &f64| logit_points(alpha, contrast, *step).iter().filter(counts).count() <= budget;
+    let affordable =
+        |step: &f64| logit_points(alpha, contrast, *step).iter().filter(counts).count() <= budget;
     steps.take_while(affordable).last().unwrap_or(4.0)
 }
 

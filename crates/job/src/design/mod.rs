@@ -273,26 +273,31 @@ const MOST_INPUTS_OF_BLOCKS: usize = 200;
 
 /// What a user of the protocol should know.
 fn remarks(protocol: &Protocol, best: &Candidate, certificate: &Certificate, wanted: f64) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if best.number(Metric::LocalPrivacyLevel).is_some_and(f64::is_infinite) {
-        let told = revealed(protocol);
-        remarks.push(if told > 0.0 {
-            format!(
-                "For a single user this means: with probability {told:.3} the report is the plain truth, and only on average over users is \
-                 anything hidden. Add --epsilon to limit what any one report can tell."
-            )
-        } else {
-            "For a single user this means: some reports rule out values for certain, and only on average over users is as much hidden as \
-             required. Add --epsilon to limit what any one report can tell."
-                .into()
-        });
-    }
+    let mut remarks: Vec<String> = unlimited(protocol, best).into_iter().collect();
     if certificate.gap > wanted {
         remarks.push(format!(
             "The gap is larger than the {wanted:e} asked for: the error of the means over the prior, or the limit of the search, is in it."
         ));
     }
     remarks
+}
+
+/// What it means for a single user that nothing limits the worst case.
+pub(crate) fn unlimited(protocol: &Protocol, candidate: &Candidate) -> Option<String> {
+    if candidate.number(Metric::LocalPrivacyLevel).is_none_or(f64::is_finite) {
+        return None;
+    }
+    let told = revealed(protocol);
+    Some(if told > 0.0 {
+        format!(
+            "For a single user this means: with probability {told:.3} the report is the plain truth, and only on average over users is \
+             anything hidden. Add --epsilon to limit what any one report can tell."
+        )
+    } else {
+        "For a single user this means: some reports rule out values for certain, and only on average over users is as much hidden as \
+         required. Add --epsilon to limit what any one report can tell."
+            .into()
+    })
 }
 
 /// The largest probability, over the inputs, of a report that only this input can cause.

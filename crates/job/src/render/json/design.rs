@@ -90,6 +90,7 @@ pub fn choose(report: &ChooseReport) -> String {
         ("enough", compact(&report.enough)),
         ("needed", compact(&report.needed)),
         ("least_epsilon", compact(&report.least_epsilon)),
+        ("typical_error", compact(&report.typical_error)),
         ("sentences", compact(&report.sentences)),
     ])
 }
