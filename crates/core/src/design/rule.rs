@@ -28,6 +28,8 @@ pub(super) struct Rule {
     pub check: Vec<Node>,
     /// Number of replicates, 1 for a tensor rule.
     pub replicates: usize,
+    /// The weight of the points that were left out.
+    left_out: f64,
 }
 
 /// A mean over the prior, and the error that its rule states for it.
@@ -47,8 +49,8 @@ const GAUSS_TOLERANCE: f64 = 1e-6;
 /// Trapezoids need so many more nodes that only few inputs can afford them.
 const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
 
-/// Points of less weight are left out: all together they are below `1e-6`.
-const NEGLIGIBLE_WEIGHT: f64 = 1e-11;
+/// Points of a tensor rule of less weight are left out: half of all, in the far tails.
+const NEGLIGIBLE_WEIGHT: f64 = 1e-13;
 
 /// Points of a prior with their weights.
 type WeightedPoints = Vec<(f64, Point)>;
@@ -75,7 +77,7 @@ impl Rule {
         let trapezoid = || {
             let step = trapezoid_step(parts[0].1.alpha(), contrast, share);
             let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
-            Rule { nodes: rule(step), check: rule(1.4 * step), replicates: 1 }
+            Rule::tensor(rule(step), rule(1.4 * step))
         };
         if inputs <= 3 {
             return trapezoid();
@@ -83,14 +85,20 @@ impl Rule {
         let order = gauss_order(contrast);
         if (order as f64).powi(inputs as i32 - 1) <= share as f64 {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
-            return Rule { nodes: rule(order), check: rule(order - 1), replicates: 1 };
+            return Rule::tensor(rule(order), rule(order - 1));
         }
         if inputs <= MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
         }
         let turns = turns(classes);
         let length = (share / (REPLICATES * turns.len())).max(1);
-        Rule { nodes: quasi_random(parts, &turns, length, seed), check: vec![], replicates: REPLICATES }
+        let nodes = quasi_random(parts, &turns, length, seed);
+        Rule { nodes, check: vec![], replicates: REPLICATES, left_out: 0.0 }
+    }
+
+    fn tensor(nodes: Vec<Node>, check: Vec<Node>) -> Self {
+        let kept: f64 = nodes.iter().map(|node| node.weight).sum();
+        Rule { nodes, check, replicates: 1, left_out: (1.0 - kept).max(0.0) }
     }
 
     /// How means over the rule are found.
@@ -108,7 +116,9 @@ impl Rule {
         let (nodes, check) = weighted.split_at(self.nodes.len());
         if self.replicates == 1 {
             let value: f64 = nodes.iter().sum();
-            return Mean { value, error: (value - check.iter().sum::<f64>()).abs() };
+            let heights = nodes.iter().zip(&self.nodes).map(|(v, node)| (v / node.weight).abs());
+            let left_out = self.left_out * heights.fold(0.0, f64::max);
+            return Mean { value, error: (value - check.iter().sum::<f64>()).abs() + left_out };
         }
         let count = self.replicates as f64;
         let means: Vec<f64> = nodes
