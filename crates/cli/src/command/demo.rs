@@ -9,7 +9,7 @@ use sottovoce_job::Format;
 use sottovoce_job::demo::DemoJob;
 use sottovoce_job::render::{Render, html};
 
-use crate::arguments::{ComputationArguments, OutputArguments, PictureArguments};
+use crate::arguments::{OutputArguments, PictureArguments, set_threads};
 use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 
@@ -27,6 +27,10 @@ Examples:
 /// Where the page goes unless the user says so.
 const PAGE: &str = "sottovoce-demo.html";
 
+/// The first seed from 0 on with an ordinary collection, in which one of the sixteen intervals misses. (From 0 to 11 there are 13, 16, 16, 16, 16, 14, 16, 16, 16, 16, 15
+/// and 16 that hold.)
+const SEED: u64 = 10;
+
 /// A complete small story on embedded data.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,8 +41,12 @@ pub(crate) struct DemoArguments {
     /// Write no page
     #[arg(long, conflicts_with = "page", help_heading = "Output")]
     no_page: bool,
-    #[command(flatten)]
-    computation: ComputationArguments,
+    /// Seed of all random draws; the same seed gives the same output
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+    /// Number of threads [default: one for each processor]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]
@@ -46,12 +54,12 @@ pub(crate) struct DemoArguments {
 }
 
 pub(crate) fn run(arguments: &DemoArguments) -> Result {
-    arguments.computation.set_threads();
+    set_threads(arguments.threads);
     let format: Format = arguments.output.format.into();
     let by_itself = (format == Format::Text && !arguments.no_page).then(|| PathBuf::from(PAGE));
     let page = arguments.page.clone().or(by_itself);
     page.as_deref().map_or(Ok(()), check_page)?;
-    let report = DemoJob { seed: arguments.computation.seed }.run()?;
+    let report = DemoJob { seed: arguments.seed }.run()?;
     arguments.picture.write(&report.text(), arguments.output.quiet)?;
     arguments.output.write(&report.render(format))?;
     page.map_or(Ok(()), |path| write_page(&path, &html::page(&report.text()), arguments.output.quiet))

@@ -227,7 +227,7 @@ fn coverage(report: &DemoReport) -> String {
     let missed = report.shares.iter().filter(|share| !share.is_covered()).count();
     let negative = report.shares.iter().filter(|share| share.linear < 0.0).count();
     format!(
-        "{} of {all} intervals hold the truth. With {} % each, about {:.0} should; {missed} misses or more come by chance in about {:.0} of 100 such collections \
+        "{} of {all} intervals hold the truth. With {} % each, about {:.0} should; {missed} or more miss by chance in about {:.0} of 100 such collections \
          (--seed {} draws another). \"Linear\" is the usual unbiased estimate: here it is below zero for {negative} of the answers, which no share can be. The \
          posterior knows that.",
         all - missed,
