@@ -217,6 +217,9 @@ fn files_that_cannot_be_tallied_are_refused() {
     tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: is of another protocol"]);
     tally(&["r.csv", "r.csv"], &["r.csv is the same file as r.csv; its reports would be counted twice"]);
     tally(&["r.csv", "./r.csv"], &["is the same file as"]);
+    let replaced = "is read, and would be replaced by what is written";
+    desk.refused(&["randomise", "-p", GRR, "v.csv", "-o", "./v.csv"], &[replaced]);
+    desk.refused(&["tally", "r.csv", "-o", "r.csv"], &[replaced]);
     desk.write("copy.csv", &good);
     tally(&["r.csv", "copy.csv"], &["copy.csv has the same content as r.csv"]);
     desk.write("r.csv.gz", gzip(good.as_bytes()));

@@ -55,6 +55,16 @@ fn designs_are_told_in_words_and_tables() {
 }
 
 #[test]
+fn pages_and_tables_of_designs_go_to_their_file() {
+    let desk = tempfile::tempdir().unwrap();
+    let page = desk.path().join("design.html");
+    let printed =
+        text(&["design", "--a", "3", "--epsilon", "1", "--format", "html", "-o", page.to_str().unwrap()]);
+    assert_eq!(printed, "");
+    assert!(std::fs::read_to_string(page).unwrap().to_lowercase().starts_with("<!doctype html>"));
+}
+
+#[test]
 fn two_hypotheses_have_a_design_for_one_user() {
     let prior = r#"{"kind":"points","weights":[0.5,0.5],"points":[[0.6,0.3,0.1],[0.2,0.3,0.5]]}"#;
     let design = json(&["design", "--a", "3", "--epsilon", "0.2", "-r", prior]);
@@ -91,6 +101,7 @@ fn bad_requirements_are_refused() {
         &["design", "--a", "3", "--min-average-privacy", "1.5"],
         &["design", "--a", "11", "--min-average-privacy", "0.5"],
         &["choose", "--a", "3", "--n", "100"],
+        &["choose", "--a", "3", "--n", "100", "--epsilon", "1", "--accuracy", "0"],
         &["budget", "-p", "grr:a=3,eps=1", "-p", "grr:a=4,eps=1"],
     ] {
         assert_eq!(sottovoce(arguments).status.code(), Some(2), "{arguments:?}");

@@ -226,6 +226,12 @@ pub enum Error {
         "these tallies are supports, which do not have the patterns that are needed; tally the reports with --form patterns"
     )]
     NoSupports,
+    /// The output is one of the inputs.
+    #[error("{file} is read, and would be replaced by what is written: name another file for the output")]
+    OutputIsInput {
+        /// The file.
+        file: String,
+    },
     /// A format that no file of reports has.
     #[error(
         "{file}: its name ends in none of .csv, .jsonl and .parquet, so the format of the reports is not known"

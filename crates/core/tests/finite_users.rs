@@ -458,3 +458,21 @@ fn large_problems_reach_their_tolerance() {
         assert!(found.error <= tolerance);
     }
 }
+
+/// With hundreds of outputs and few users the tables of tallies are small, but binomial coefficients on the way need not be. One report tells `I(X;Y) − I(X;Y|P)` about `P`,
+/// where under a symmetric prior `X` is uniform.
+#[test]
+fn one_report_of_many_outputs_is_counted_exactly() {
+    let (a, k, epsilon) = (12, 4, 1.0f64);
+    let (protocol, prior) = (Protocol::subset(a, k, epsilon).unwrap(), Prior::jeffreys(a).unwrap());
+    let analysis = Analysis::new(&protocol, &prior).unwrap();
+    let value = |metric: Metric, n: Option<u64>| analysis.answer(metric, n).number().unwrap().value;
+    // Sets of 4 out of 12; of these, C(11, 3) hold a given value and C(11, 4) do not.
+    let (all, with, without) = (495f64, 165f64, 330f64);
+    let held = with * epsilon.exp() / (with * epsilon.exp() + without);
+    let given_x = -held * (held / with).ln() - (1.0 - held) * ((1.0 - held) / without).ln();
+    let given_p = (1.0 - value(Metric::AveragePrivacy, None)) * value(Metric::UserEntropy, None);
+    let expected = all.ln() - given_x - given_p;
+    let found = value(Metric::AggregatorDistribution, Some(1));
+    assert!((found / expected - 1.0).abs() < 1e-10, "{found} {expected}");
+}

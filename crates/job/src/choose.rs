@@ -38,6 +38,8 @@ pub struct ChooseSpec {
     pub least_average_privacy: Option<f64>,
     /// What is wanted.
     pub target: Option<Target>,
+    /// The largest typical error of a share, if that is wanted instead.
+    pub accuracy: Option<f64>,
     /// The prior.
     pub prior: Written<PriorSpec>,
     /// Tolerance, method and seed.
@@ -53,6 +55,8 @@ pub struct ChooseReport {
     pub prior: PriorSpec,
     /// What is wanted.
     pub target: Option<Target>,
+    /// The largest typical error of a share, if that is wanted instead.
+    pub accuracy: Option<f64>,
     /// The protocol to use.
     pub best: Candidate,
     /// The next best.
@@ -61,12 +65,14 @@ pub struct ChooseReport {
     pub cost: Option<f64>,
     /// Whether the users are enough for the target; `None` if Monte Carlo cannot tell.
     pub enough: Option<bool>,
-    /// The number of users that the target takes, by the asymptote.
+    /// The number of users that the target takes: by the asymptote, but for a typical error, where it is exact.
     pub needed: Option<u64>,
     /// The smallest level, to two digits, at which the same kind of protocol still reaches the target with these users.
     pub least_epsilon: Option<f64>,
     /// How far the linear estimate of a single share is off with these users: the root of the mean square, over the prior too.
     pub typical_error: Option<f64>,
+    /// What `U_digit` is without any report: `−h(P)/(a−1)`.
+    pub known_before: f64,
     /// What it means for a single user if nothing limits the worst case.
     pub unlimited: Option<String>,
     /// The answer in words.
@@ -105,13 +111,21 @@ impl ChooseSpec {
         if let Some(target) = self.target {
             target.check()?;
         }
+        if let Some(most) = self.accuracy.filter(|most| *most <= 0.0 || !most.is_finite()) {
+            return Err(Error::Setting {
+                name: "accuracy",
+                value: most.to_string(),
+                allowed: "above 0 and finite",
+            });
+        }
         if !prior.is_continuous() {
             return Err(Error::Numbers(sottovoce::Error::DesignPrior));
         }
         let chooser = Chooser { spec: self, prior, watcher };
-        let runners = match (self.epsilon, self.least_average_privacy, self.target) {
-            (None, None, Some(target)) => chooser.least_levels(target)?,
-            (epsilon, least, _) => chooser.runners(&Requirement::new(epsilon, least)?),
+        let wanted = self.target.is_some() || self.accuracy.is_some();
+        let runners = match (self.epsilon, self.least_average_privacy) {
+            (None, None) if wanted => chooser.least_levels()?,
+            (epsilon, least) => chooser.runners(&Requirement::new(epsilon, least)?),
         };
         chooser.answer(runners)
     }
@@ -166,10 +180,10 @@ impl Chooser<'_> {
         sorted(runners)
     }
 
-    /// The smallest level of each family that reaches the target by the asymptote, the smallest first.
-    fn least_levels(&self, target: Target) -> Result<Vec<Runner>> {
+    /// The smallest level of each family that reaches what is wanted, the smallest first.
+    fn least_levels(&self) -> Result<Vec<Runner>> {
         let runner = |&family: &Family| {
-            let epsilon = self.least_level(family, target, MAX_EPSILON)?;
+            let epsilon = self.least_level(family, MAX_EPSILON)?;
             let requirement = Requirement::new(Some(epsilon), None).ok()?;
             let (protocol, spec) = family.tuned(&self.prior, &requirement, &self.spec.settings)?;
             Some((epsilon, self.runner(family.name(), protocol, spec, Some(family))?))
@@ -177,27 +191,37 @@ impl Chooser<'_> {
         let mut found: Vec<(f64, Runner)> = Family::ALL.iter().filter_map(runner).collect();
         found.sort_by(|l, r| l.0.total_cmp(&r.0));
         if found.is_empty() {
-            let value = target.value().to_string();
+            let target = self.spec.target.map(|target| (target.metric().name(), target.value()));
+            let (name, value) = target.unwrap_or(("accuracy", self.spec.accuracy.unwrap_or(f64::NAN)));
             let allowed = "within reach of these users at any epsilon";
-            return Err(Error::Setting { name: target.metric().name(), value, allowed });
+            return Err(Error::Setting { name, value: value.to_string(), allowed });
         }
         Ok(found.into_iter().map(|(_, runner)| runner).collect())
     }
 
-    /// The smallest level up to `most` at which a family reaches the target, by the asymptote and then by the metric itself.
-    fn least_level(&self, family: Family, target: Target, most: f64) -> Option<f64> {
-        let reaches = |epsilon: f64, choice: Choice| {
+    /// Whether a protocol reaches what is wanted: the typical error, or the metric by its asymptote.
+    fn reaches(&self, protocol: &Protocol) -> Option<bool> {
+        match (self.spec.accuracy, self.spec.target) {
+            (Some(most), _) => Some(self.typical_error(protocol)? <= most),
+            (None, target) => {
+                Some(self.at_users(protocol, Choice::Asymptote).answer.number()?.value >= target?.value())
+            }
+        }
+    }
+
+    /// The smallest level up to `most`, to two digits, at which a family reaches what is wanted.
+    fn least_level(&self, family: Family, most: f64) -> Option<f64> {
+        let reaches = |epsilon: f64| {
             let requirement = Requirement::new(Some(epsilon), None).ok()?;
-            let (protocol, _) = family.tuned(&self.prior, &requirement, &self.spec.settings)?;
-            Some(self.at_users(&protocol, choice).answer.number()?.value >= target.value())
+            self.reaches(&family.tuned(&self.prior, &requirement, &self.spec.settings)?.0)
         };
-        if !reaches(most, Choice::Asymptote)? {
+        if !reaches(most)? {
             return None;
         }
         let (mut low, mut high) = (1e-3f64, most);
         for _ in 0..24 {
             let middle = (low * high).sqrt();
-            if reaches(middle, Choice::Asymptote)? { high = middle } else { low = middle }
+            if reaches(middle)? { high = middle } else { low = middle }
         }
         Some(two_digits_up(high).min(most))
     }
@@ -223,9 +247,12 @@ impl Chooser<'_> {
         let told =
             |metric: Metric| MetricEvaluation { metric, users: None, answer: analysis.answer(metric, None) };
         let mut evaluations: Vec<MetricEvaluation> = METRICS.map(told).into();
-        let exact = self.at_users(&runner.protocol, self.spec.settings.choice);
-        let known = exact.answer.number().is_some();
-        evaluations.push(if known { exact } else { self.at_users(&runner.protocol, Choice::Asymptote) });
+        // Where a typical error is wanted, no digits need be found.
+        if self.spec.accuracy.is_none() {
+            let exact = self.at_users(&runner.protocol, self.spec.settings.choice);
+            let known = exact.answer.number().is_some();
+            evaluations.push(if known { exact } else { self.at_users(&runner.protocol, Choice::Asymptote) });
+        }
         Candidate {
             name: runner.name,
             protocol: runner.spec.clone(),
@@ -255,9 +282,13 @@ impl Chooser<'_> {
             allowed: "met by any protocol",
         })?;
         let next = told.next();
-        let (enough, needed) = self.judge(&best);
-        let least_epsilon = match (self.spec.target, runner.family, enough, self.spec.epsilon) {
-            (Some(target), Some(family), Some(true), Some(most)) => self.least_level(family, target, most),
+        let typical_error = self.typical_error(&runner.protocol);
+        let (enough, needed) = match self.spec.accuracy {
+            Some(most) => self.judge_error(typical_error, most),
+            None => self.judge(&best),
+        };
+        let least_epsilon = match (runner.family, enough, self.spec.epsilon) {
+            (Some(family), Some(true), Some(most)) => self.least_level(family, most),
             _ => None,
         };
         let cost = next.as_ref().map(|(next, _)| (2.0 * (runner.utility - next.utility)).exp());
@@ -266,18 +297,27 @@ impl Chooser<'_> {
             n: self.spec.users,
             prior: self.spec.prior.spec.clone(),
             target: self.spec.target,
+            accuracy: self.spec.accuracy,
             best,
             runner_up: next.map(|(_, candidate)| candidate),
             cost,
             enough,
             needed,
             least_epsilon,
-            typical_error: self.typical_error(&runner.protocol),
+            typical_error,
+            known_before: self.known_before(&runner.protocol),
             unlimited,
             sentences: Vec::new(),
         };
         report.sentences = sentences(&report);
         Ok(report)
+    }
+
+    fn known_before(&self, protocol: &Protocol) -> f64 {
+        // Unwrap safety: as above.
+        let analysis = Analysis::with_settings(protocol, &self.prior, self.spec.settings).unwrap();
+        let entropy = analysis.answer(Metric::PriorEntropy, None).number().map_or(f64::NAN, |e| e.value);
+        -entropy / (self.spec.inputs as f64 - 1.0)
     }
 
     /// By the expected squared error, which is a closed form under a Dirichlet prior.
@@ -294,6 +334,13 @@ impl Chooser<'_> {
             (Some(left), Some(right)) => left.value - right.value > 2.0 * (left.error + right.error),
             _ => false,
         }
+    }
+
+    /// Whether the users are enough for a typical error, and how many would be: its square falls like `1/n`.
+    fn judge_error(&self, found: Option<f64>, most: f64) -> (Option<bool>, Option<u64>) {
+        let Some(found) = found else { return (None, None) };
+        let needed = (self.spec.users as f64 * (found / most).powi(2)).ceil();
+        (Some(found <= most), (needed < 1e18).then_some(needed.max(1.0) as u64))
     }
 
     /// Whether the users are enough, and how many would be by the asymptote.
@@ -343,15 +390,11 @@ fn sentences(report: &ChooseReport) -> Vec<String> {
     let mut said = vec![use_it(report)];
     said.extend(report.unlimited.clone());
     said.extend(is_it_enough(report));
-    if let Some(off) = report.typical_error {
-        said.push(format!(
-            "A share estimated from them is typically off by {} percentage points (root mean square of the linear estimate).",
-            rounded(100.0 * off, 2)
-        ));
-    }
+    said.extend(how_far_off(report));
     if let Some(epsilon) = report.least_epsilon {
+        let by = if report.accuracy.is_some() { "The" } else { "By the asymptote the" };
         said.push(format!(
-            "By the asymptote the same kind of protocol would still reach it with epsilon = {epsilon}, which is more private."
+            "{by} same kind of protocol would still reach it with epsilon = {epsilon}, which is more private."
         ));
     }
     if let (Some(next), Some(cost)) = (&report.runner_up, report.cost) {
@@ -360,7 +403,7 @@ fn sentences(report: &ChooseReport) -> Vec<String> {
         } else {
             let more = 100.0 * (cost - 1.0);
             format!(
-                "Runner-up: {}, which needs {more:.1} % more users for the same.",
+                "Runner-up: {}, which needs {more:.1} % more users for the same, when there are many.",
                 summary(&next.protocol)
             )
         };
@@ -394,6 +437,23 @@ fn use_it(report: &ChooseReport) -> String {
     )
 }
 
+fn how_far_off(report: &ChooseReport) -> Option<String> {
+    let points = |share: f64| rounded(100.0 * share, 3);
+    let off = points(report.typical_error?);
+    let verdict = match (report.accuracy, report.enough) {
+        (Some(most), Some(enough)) => {
+            let words = if enough { "enough" } else { "not enough" };
+            let needed = report.needed.map(|n| format!("; it takes {n} users")).unwrap_or_default();
+            format!(" That is {words} for the {} wanted{needed}.", points(most))
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "A share estimated from {} reports is typically off by {off} percentage points (root mean square of the linear estimate).{verdict}",
+        report.n
+    ))
+}
+
 fn is_it_enough(report: &ChooseReport) -> Option<String> {
     let found = counted(&report.best)?;
     let n = report.n;
@@ -410,13 +470,19 @@ fn is_it_enough(report: &ChooseReport) -> Option<String> {
             )
         }
         _ => format!(
-            "{:.2} decimal digits of each frequency (U_digit = {:.3})",
+            "{:.2} decimal digits of each frequency (U_digit = {:.3}), of which {:.2} are known without them",
             found.value / std::f64::consts::LN_10,
-            found.value
+            found.value,
+            report.known_before / std::f64::consts::LN_10
         ),
     };
-    let needed =
-        report.needed.map(|n| format!("; by the asymptote it takes about {n} users")).unwrap_or_default();
+    // Where the asymptote says the contrary of the number itself, it is of no use.
+    let agrees = |needed: &u64| report.enough.is_none_or(|enough| enough == (*needed <= n));
+    let needed = report
+        .needed
+        .filter(agrees)
+        .map(|n| format!("; by the asymptote it takes about {n} users"))
+        .unwrap_or_default();
     let verdict = match (report.target, report.enough) {
         (None, _) => String::new(),
         (_, Some(true)) => format!(" That is enough for what is wanted{needed}."),
@@ -438,6 +504,7 @@ mod tests {
             epsilon,
             least_average_privacy: None,
             target,
+            accuracy: None,
             prior: read_prior("jeffreys").unwrap(),
             settings: Settings { choice: Choice::Asymptote, ..Settings::default() },
         }
@@ -497,6 +564,20 @@ mod tests {
             "{expected} {:?}",
             report.typical_error
         );
+    }
+
+    #[test]
+    fn a_typical_error_can_be_wanted() {
+        let wanted = |users, epsilon| ChooseSpec { accuracy: Some(0.01), ..spec(12, users, epsilon, None) };
+        let report = wanted(30_000, Some(1.0)).run(None).unwrap();
+        let needed = report.needed.unwrap();
+        assert_eq!(report.enough, Some(false));
+        assert!(wanted(needed, Some(1.0)).run(None).unwrap().enough.unwrap());
+        assert!(!wanted(needed - 1, Some(1.0)).run(None).unwrap().enough.unwrap());
+        // The least level is just above the one that was not enough.
+        let level = wanted(30_000, None).run(None).unwrap().best.number(Metric::LocalPrivacyLevel).unwrap();
+        assert!(level > 1.0 && level <= 1.1, "{level}");
+        assert!(ChooseSpec { accuracy: Some(0.0), ..spec(3, 10, Some(1.0), None) }.run(None).is_err());
     }
 
     #[test]

@@ -257,7 +257,7 @@ pub fn explanation(metric: Metric) -> Explanation {
         ),
         Metric::DigitUtility => of(
             "U_digit = ( I(Y;P) - h(P) ) / (a - 1)",
-            "How many digits (to base e) of each frequency the reports pin down; divide by ln 10 = 2.303 for decimal digits. The typical error of a frequency is about e^(-U_digit).",
+            "How many digits (to base e) of each frequency the reports pin down; divide by ln 10 = 2.303 for decimal digits. A frequency that is known with a normal error of standard deviation s counts -ln(4.13 s) digits: 2 decimal digits are s = 0.24 percentage points. What the prior alone pins down, -h(P)/(a-1), is included. For an error in percentage points ask accuracy or users --accuracy.",
             "-h(P)/(a-1) to infinity; grows like (1/2) ln n; does not exist for protocols that are not faithful",
             "as i_y_p",
             "Def. and Lemma \"digit utility\"; errata, V7 and V15",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sottovoce_collect::files::FileFormat;
-use sottovoce_collect::files::inputs::Input;
+use sottovoce_collect::files::inputs::{Input, refuse_as_output};
 use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::files::values::{Skipped, ValueReader};
 use sottovoce_collect::header::Header;
@@ -71,6 +71,7 @@ impl RandomiseJob<'_> {
         let named = &self.protocol.named;
         let unwritable = |error| unwritable(output, error);
         let input = if values == "-" { Input::StandardInput } else { Input::File(values.into()) };
+        refuse_as_output(std::slice::from_ref(&input), output)?;
         let domain = Domain::new(named.protocol.inputs(), named.labels.as_deref());
         let header = Header::new(&self.protocol.identity, *insecure_test_seed);
         let file = Replacement::create(output).map_err(unwritable)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use sottovoce_collect::files::inputs::{Input, inputs};
+use sottovoce_collect::files::inputs::{Input, inputs, refuse_as_output};
 use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::rejection::Example;
 use sottovoce_collect::tally::{Counts, MAX_PATTERNS};
@@ -38,6 +38,7 @@ impl TallySpec {
     pub fn run(&self) -> Result<Summary> {
         let given = self.protocol.as_ref().map(Identified::written).transpose()?;
         let inputs = inputs(&self.reports, self.allow_copies)?;
+        refuse_as_output(&inputs, &self.output)?;
         let mut files = inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (given, files.peek()) {
             (Some(given), _) => given,

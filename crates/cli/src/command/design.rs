@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sottovoce_job::render::{Document, Render};
-use sottovoce_job::{Axis, DesignSpec, FrontierSpec, Result as JobResult, read_prior};
+use sottovoce_job::{Axis, DesignSpec, Format, FrontierSpec, Result as JobResult, read_prior};
 
 use crate::arguments::{LongArguments, PictureArguments, number_of_users};
 use crate::failure::Result;
@@ -71,9 +71,10 @@ enum AxisArgument {
     WorstCase,
 }
 
-/// Without `--frontier`, `-o` is the file for the protocol, and the report goes to standard output.
+/// `-o` is the file for the protocol, and the report goes to standard output; with `--frontier` or as a page or table, which no protocol is, `-o` is the file for
+/// the report.
 pub(crate) fn run(arguments: &DesignArguments) -> Result {
-    let format = arguments.long.output.format.into();
+    let format: Format = arguments.long.output.format.into();
     let watch = arguments.long.watch();
     if arguments.frontier {
         let curve = frontier(arguments)?.run_watched(&|step| watch.hear(step))?;
@@ -83,6 +84,9 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result {
         return watch.write(&arguments.long.output, &curve.render(format));
     }
     let report = spec(arguments)?.check()?.run(Some(&|step| watch.hear(step)))?;
+    if matches!(format, Format::Html | Format::Csv) {
+        return watch.write(&arguments.long.output, &report.render(format));
+    }
     if arguments.long.output.file().is_some() && !watch.interrupted() {
         // Unwrap safety: a specification has text keys, and writing to a string does not fail.
         let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";

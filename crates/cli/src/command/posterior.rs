@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use anstyle::AnsiColor;
 use clap::Args;
 use sottovoce_job::posterior::{draws_csv, draws_parquet};
 use sottovoce_job::render::Render;
 use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult};
 
 use crate::arguments::{CollectedArguments, LongArguments, PictureArguments};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 
 const EXAMPLES: &str = "\
@@ -21,7 +22,7 @@ Examples:
       intervals, the prior behind and the linear estimate beside them.
 
   sottovoce posterior -t T.json --draws 4000 --draws-out D.csv
-      Also four thousand joint draws of all frequencies.
+      Also joint draws of all frequencies, at most four thousand.
 
   sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
       --tallies '{\"counts\":[{\"y\":0,\"count\":1604},{\"y\":1,\"count\":831}]}'
@@ -65,6 +66,11 @@ pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
     let report = job.run(Some(&|progress| watch.hear_draws(progress)))?;
     if let Some(path) = &arguments.draws_out {
         write_file(path, &draws(&report, path)?)?;
+        let kept = report.posterior.draws.p.len();
+        if kept < arguments.draws {
+            let words = format!("{} has {kept} draws: the Markov chains kept no more", path.display());
+            say(AnsiColor::Yellow, "warning", &words);
+        }
     }
     arguments.picture.write(&report.text(), arguments.long.output.quiet)?;
     arguments.long.write(&watch, &report)

@@ -93,6 +93,25 @@ fn twice(first: &Input, second: &Input, how: &'static str) -> Error {
     Error::Duplicate { first: first.to_string(), second: second.to_string(), how }
 }
 
+/// Refuses an output that is one of the inputs: what was read would be gone.
+///
+/// # Errors
+/// It is.
+pub fn refuse_as_output(inputs: &[Input], output: &Path) -> Result<()> {
+    let output = Input::File(output.to_owned());
+    let identity_of = |input: &Input| match input {
+        Input::StandardInput => None,
+        Input::File(path) => {
+            fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|m| identity(input, Some(&m)))
+        }
+    };
+    let Some(written) = identity_of(&output) else { return Ok(()) };
+    match inputs.iter().any(|input| identity_of(input).as_ref() == Some(&written)) {
+        true => Err(Error::OutputIsInput { file: output.to_string() }),
+        false => Ok(()),
+    }
+}
+
 /// Refuses a file that is there twice, under the same or another name or by a link; gives the sizes of the others. Counting reports twice
 /// would make an estimate look surer than it is.
 fn refuse_same_files(inputs: &[Input]) -> Result<Vec<(u64, &Input)>> {

@@ -9,7 +9,8 @@ pub enum Distance {
     L2,
     /// `Σ_x (φ_x − φ̂_x)²`; no distance in the strict sense, but what is usually given.
     SquaredL2,
-    /// `(Σ_x (φ_x − φ̂_x)²/a)^{1/2}`: how far a single frequency is off, typically.
+    /// `(Σ_x (φ_x − φ̂_x)²/a)^{1/2}`: how far a single frequency is off, typically. The mean is taken under the root: the accuracy is that of
+    /// [`SquaredL2`](Distance::SquaredL2) over `a`, and then the root.
     RootMeanSquare,
     /// `max_x |φ_x − φ̂_x|`.
     Max,
@@ -40,6 +41,11 @@ impl Distance {
             Distance::RootMeanSquare => "typical error of one value's share (root mean square)",
             Distance::Max => "largest absolute error",
         }
+    }
+
+    /// The distance whose mean is taken.
+    pub(super) fn measured(self) -> Self {
+        if self == Distance::RootMeanSquare { Distance::SquaredL2 } else { self }
     }
 
     /// The distance with this name.

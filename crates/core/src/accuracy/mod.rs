@@ -136,10 +136,11 @@ pub fn accuracies(
         Place::Prior(prior) => protocol.check_distribution(&prior.mean())?,
         Place::Worst => {}
     }
-    let linear = estimator == Estimator::Linear && distances.contains(&Distance::SquaredL2);
+    let measured: Vec<Distance> = distances.iter().map(|distance| distance.measured()).collect();
+    let linear = estimator == Estimator::Linear && measured.contains(&Distance::SquaredL2);
     let closed = if linear { closed_form(protocol, n, place)? } else { None };
     let is_closed = |distance: &Distance| closed.is_some() && *distance == Distance::SquaredL2;
-    let others: Vec<Distance> = distances.iter().copied().filter(|distance| !is_closed(distance)).collect();
+    let others: Vec<Distance> = measured.iter().copied().filter(|distance| !is_closed(distance)).collect();
     let simulated = match others.is_empty() {
         true => Ok(Vec::new()),
         false => simulated(protocol, n, estimator, &others, place, settings),
@@ -152,7 +153,22 @@ pub fn accuracies(
             Ok(found[others.iter().position(|other| other == distance).unwrap()].clone())
         }
     };
-    Ok(distances.iter().map(answer).collect())
+    let rooted = |(distance, measured): (&Distance, &Distance)| {
+        answer(measured)
+            .map(|found| if distance == measured { found } else { found.rooted(protocol.inputs()) })
+    };
+    Ok(distances.iter().zip(&measured).map(rooted).collect())
+}
+
+impl Accuracy {
+    /// The root of the mean square over the inputs, from the expected sum of squares.
+    fn rooted(self, inputs: usize) -> Self {
+        let Evaluation { value, error, method } = self.evaluation;
+        let root = (value / inputs as f64).sqrt();
+        // Twice the relative error of a root is that of its square.
+        let error = if value > 0.0 { 0.5 * root * error / value } else { (error / inputs as f64).sqrt() };
+        Accuracy { evaluation: Evaluation::new(root, error, method), ..self }
+    }
 }
 
 /// The expected squared error of the linear estimate; `None` on average over a prior of one's own.

@@ -84,6 +84,7 @@ pub fn choose(report: &ChooseReport) -> String {
         ("n", compact(&report.n)),
         ("prior", compact(&report.prior)),
         ("target", compact(&target)),
+        ("accuracy", compact(&report.accuracy)),
         ("best", compact(&candidate(&report.best))),
         ("runner_up", compact(&report.runner_up.as_ref().map(candidate))),
         ("cost", compact(&report.cost)),
