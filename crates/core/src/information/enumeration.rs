@@ -207,6 +207,9 @@ impl<'a> Walk<'a> {
 
 /// `C(n, k)` of a table that fits into memory.
 pub(crate) fn choose(n: usize, k: usize) -> usize {
+    if k > n {
+        return 0;
+    }
     // The smaller side: with thousands of outputs and few users the other passes through numbers of hundreds of digits.
     (0..k.min(n - k)).fold(1u128, |c, i| c * (n - i) as u128 / (i as u128 + 1)) as usize
 }

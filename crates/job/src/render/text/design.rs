@@ -281,7 +281,7 @@ fn left(document: &mut Document, account: &Account) {
         Some(left) => format!("{} left", with_error(left.max(0.0), 0.0)),
         None => "not known".into(),
     };
-    let words = format!("of the limit {limit}: {}; by the bound: {}", text(left), text(sure));
+    let words = format!("Limit {limit}: {} (by the bound: {}).", text(left), text(sure));
     let emphasis = if left.is_some_and(|left| left < -1e-12) { Emphasis::Warning } else { Emphasis::Strong };
     document.paragraph(emphasis, INDENT, WIDTH, &words);
 }
