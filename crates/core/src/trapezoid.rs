@@ -69,6 +69,8 @@ const TOLERANCE: f64 = 1e-15;
 const MOST_HALVINGS: u32 = 4;
 /// A tail ends where the terms fall below this share of the sum.
 const NEGLIGIBLE: f64 = 1e-19;
+/// And below this, for functions of magnitude one whose errors are absolute.
+const NEGLIGIBLE_TERM: f64 = 1e-14;
 /// Rounding of one term, relative to its magnitude, in units of the machine epsilon. Measured: a node carries the
 /// error of `e^y` with `|y| ≤ 40` at most.
 const ROUNDING: f64 = 48.0;
@@ -118,6 +120,36 @@ pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) 
     }
     let rounding = ROUNDING * f64::EPSILON * sum.magnitude;
     Bounded::new(sum.value * step, discretisation + rounding * step)
+}
+
+/// The integrals of several functions as [`trapezoid`] takes them, at nodes that they share and with one step: what `step` leaves is for the
+/// caller to know. The function writes its values, of magnitude one at most.
+pub fn trapezoids(
+    left: f64,
+    right: f64,
+    step: f64,
+    sums: &mut [f64],
+    mut integrands: impl FnMut(f64, &mut [f64]),
+) {
+    sums.fill(0.0);
+    let mut values = vec![0.0; sums.len()];
+    let mut add = |w: f64| {
+        let lean = (left - LEAN - w).exp();
+        integrands(w - lean, &mut values);
+        let mut largest = 0.0f64;
+        for (sum, value) in sums.iter_mut().zip(&values) {
+            let term = value * (1.0 + lean);
+            *sum += step * term;
+            largest = largest.max(term.abs());
+        }
+        largest
+    };
+    let core = ((right - left) / step).ceil().max(1.0) as i64;
+    (0..=core).for_each(|k| _ = add(left + k as f64 * step));
+    for (from, step) in [(left, -step), (left + core as f64 * step, step)] {
+        let nodes = (1..=LONGEST_TAIL).map(|k| add(from + f64::from(k) * step));
+        _ = nodes.take_while(|term| *term > NEGLIGIBLE_TERM).count();
+    }
 }
 
 /// Error after halving the step changed the sum by `change`. Geometric convergence squares the relative error; the

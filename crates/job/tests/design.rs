@@ -191,6 +191,17 @@ fn the_certificate_for_average_privacy_holds() {
     check(&report(3, None, Some(0.6), "jeffreys"), &[0.5; 3]);
     check(&report(3, None, Some(0.5), "dirichlet:alpha=4/4/6"), &[4.0, 4.0, 6.0]);
     check(&report(4, None, Some(0.6), "dirichlet:alpha=0.5/2/0.5/1"), &[0.5, 2.0, 0.5, 1.0]);
+    check(&report(5, None, Some(0.6), "dirichlet:alpha=0.5/2/0.5/1/3"), &[0.5, 2.0, 0.5, 1.0, 3.0]);
+}
+
+/// Minutes of work, so only with `SOTTOVOCE_FULL=1`.
+#[test]
+fn the_certificate_for_six_unlike_values_holds() {
+    if std::env::var("SOTTOVOCE_FULL").is_err() {
+        return;
+    }
+    check(&report(6, None, Some(0.6), "dirichlet:alpha=0.5/2/1/1.5/3/2.5"), &[0.5, 2.0, 1.0, 1.5, 3.0, 2.5]);
+    check(&report(6, None, Some(0.8), "dirichlet:alpha=4/0.5/1/1.5/3/2.5"), &[4.0, 0.5, 1.0, 1.5, 3.0, 2.5]);
 }
 
 #[test]

@@ -16,10 +16,12 @@
 //! `ε` alone the candidates are the mixtures of `k`-subset selections.
 //!
 //! # Rooms
-//! `rule` the points of the prior, `direction` directions and orbits, `program` the weights of given directions, `price` the gain of all
-//! directions, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
+//! `rule` the points of the prior, `calibration` their weights, `direction` directions and orbits, `program` the weights of given directions,
+//! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
 //! single report.
 
+mod branch_and_bound;
+mod calibration;
 mod certificate;
 mod difference_set;
 mod direction;
@@ -81,12 +83,13 @@ impl Effort<'_> {
         self.observer.is_some_and(|observer| observer(&progress).is_break())
     }
 
-    /// Points of the prior: a column holds a triangle of numbers for each, and a direction takes a triangle of operations.
+    /// Points of the prior to begin with: a column holds a triangle of numbers for each, and a direction takes a triangle of operations.
     fn points(self, inputs: usize, limited: bool) -> usize {
         match (inputs, limited) {
             (..=3, _) => 6_000,
             (4, _) | (5..=6, false) => 32_768,
-            (5..=6, true) => 8_192,
+            (5, true) => 8_192,
+            (6, true) => 16_384,
             _ => 4_096,
         }
     }

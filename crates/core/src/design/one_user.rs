@@ -11,8 +11,8 @@
 use faer::Mat;
 use faer::prelude::Solve;
 
+use super::branch_and_bound::Cone;
 use super::direction::{Classes, Direction};
-use super::price::Cone;
 use crate::dirichlet_mean::LinearForm;
 use crate::error::{Error, Result};
 use crate::prior::{Dirichlet, Prior};

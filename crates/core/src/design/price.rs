@@ -1,26 +1,19 @@
-//! What a direction would add to a protocol, and whether any adds more than it costs.
+//! What a direction would add to a protocol, and what it costs.
 //!
 //! At weights `θ` a direction `v` (a row of the protocol, up to a factor) gains
 //! ```text
 //! h(v) = E[ dᵀ J(P;θ)⁻¹ d / (v·P) ],   d_x = v_x − v_r
 //! ```
-//! `h` is convex and 1-homogeneous, and so is the leakage `ℓ`. The cone of allowed directions is cut by the orders of the inputs into
-//! simplicial cones with the edges `1` and `1 + (e^ε − 1)·1_S` for growing `S`. On a simplicial cone with edges `u_i`, `v = Σ t_i u_i`,
-//! ```text
-//! h(v) − λᵀv − ν ℓ(v) ≤ Σ_i t_i [ h(u_i) − λᵀu_i − ν ∇ℓ(c)ᵀu_i ]        for any c inside
-//! ```
-//! by the convexity of both. Without `ν` the edges of the first cones decide: all rows of an optimum are two-valued. With it, cones are
-//! halved until no bracket is above the tolerance.
-
-use std::collections::{BinaryHeap, HashMap};
+//! `h` is convex and 1-homogeneous, and so is the leakage `ℓ`. With `K` such that `vᵀ K v = dᵀ J⁻¹ d` both `vᵀ K v` and `v·P` are sums of products
+//! of something of the point and something of the direction, so that many points are priced side by side.
 
 use rayon::prelude::*;
 
-use super::direction::{Classes, Direction};
-use super::program::{Column, information, reduced};
+use super::direction::Direction;
+use super::program::{Column, information};
 use super::rule::{Mean, Node, Rule};
-use super::triangle::{inverse_factor, square_through};
-use crate::dirichlet_mean::LinearForm;
+use super::triangle::{entries, inverse_of_differences};
+use crate::dirichlet_mean::mean_lns_after_one;
 use crate::leakage;
 use crate::prior::Dirichlet;
 
@@ -51,52 +44,159 @@ impl LeakageOf<'_> {
     pub(super) fn gradient(&self, direction: &Direction) -> Vec<f64> {
         let mut gradient = vec![0.0; direction.values.len()];
         for (weight, part) in self.0 {
-            let mut pairs: Vec<_> =
-                part.alpha().iter().copied().zip(direction.values.iter().copied()).collect();
-            for (x, slope) in gradient.iter_mut().enumerate() {
-                pairs[x].0 += 1.0;
-                let mean_ln = LinearForm::from_coefficients(&pairs).mean_ln().value;
-                pairs[x].0 -= 1.0;
-                *slope += weight * pairs[x].0 / part.total() * (pairs[x].1.ln() - mean_ln);
-            }
+            let pairs: Vec<_> = part.alpha().iter().copied().zip(direction.values.iter().copied()).collect();
+            let slopes = gradient.iter_mut().zip(&pairs).zip(mean_lns_after_one(&pairs));
+            slopes.for_each(|((slope, (alpha, v)), mean_ln)| {
+                *slope += weight * alpha / part.total() * (v.ln() - mean_ln);
+            });
         }
         gradient
     }
 }
 
-/// Points of the prior that are worth a task of their own.
-const POINTS_OF_A_TASK: usize = 2_048;
+/// Points that are priced side by side.
+const LANES: usize = 64;
+/// Points times directions that are worth a task of their own.
+const WORTH_A_TASK: usize = 16_384;
+
+/// Points of one part of the rule, coordinate by coordinate; those that are missing have no weight.
+struct Block {
+    part: usize,
+    weight: [f64; LANES],
+    /// `p_x` of each point, for each `x`.
+    p: Vec<[f64; LANES]>,
+    /// `(K_xz)_{z ≤ x}` of each point, where `vᵀ K v = dᵀ J⁻¹ d`.
+    form: Vec<[f64; LANES]>,
+}
 
 /// The gain `h` of every direction at fixed weights.
 pub(super) struct Prices<'a> {
     rule: &'a Rule,
-    /// `L⁻¹` of `J = L Lᵀ` at every point of the rule, check points last.
-    factors: Vec<Vec<f64>>,
+    blocks: Vec<Block>,
+}
+
+/// What a direction is multiplied with: `v_x`, and the products of deviations `d_x d_z`.
+struct Factors<'a> {
+    values: &'a [f64],
+    products: Vec<f64>,
+}
+
+impl<'a> Factors<'a> {
+    fn new(direction: &'a Direction) -> Self {
+        let d = &direction.deviations;
+        let product = |x: usize, z: usize| if z < x { 2.0 * d[x] * d[z] } else { d[x] * d[x] };
+        let products = (0..d.len()).flat_map(|x| (0..=x).map(move |z| product(x, z))).collect();
+        Factors { values: &direction.values, products }
+    }
 }
 
 impl<'a> Prices<'a> {
     /// `None` if the information is singular somewhere.
     pub(super) fn new(rule: &'a Rule, columns: &[Column], theta: &[f64], inputs: usize) -> Option<Self> {
-        let count = rule.nodes.len() + rule.check.len();
-        let factor = |i: usize| inverse_factor(&information(columns, theta, i), inputs - 1);
-        let factors = (0..count).into_par_iter().map(factor).collect::<Option<_>>()?;
-        Some(Prices { rule, factors })
+        let mut first = 0;
+        let mut places = Vec::new();
+        for (part, nodes) in rule.parts().enumerate() {
+            for chunk in nodes.chunks(LANES) {
+                places.push((part, first, chunk));
+                first += chunk.len();
+            }
+        }
+        let block = |(part, first, nodes): &(usize, usize, &[Node])| {
+            let informations = (*first..).map(|i| information(columns, theta, i));
+            Block::new(*part, nodes, informations, inputs)
+        };
+        let blocks = places.par_iter().map(block).collect::<Option<_>>()?;
+        Some(Prices { rule, blocks })
     }
 
-    /// `h(v)`, averaged over the members of an orbit.
-    pub(super) fn of_orbit(&self, members: &[Direction]) -> Mean {
-        let inputs = members[0].values.len();
-        let gain = |d: &mut Vec<f64>, (node, factor): (&Node, &Vec<f64>)| {
-            let mut of = |member: &Direction| {
-                let likelihood = reduced(member, node, d);
-                square_through(factor, d) / likelihood
-            };
-            node.weight * members.iter().map(&mut of).sum::<f64>() / members.len() as f64
+    /// `h(v)` of each direction.
+    pub(super) fn of_each(&self, directions: &[Direction]) -> Vec<Mean> {
+        let orbits: Vec<&[Direction]> = directions.iter().map(std::slice::from_ref).collect();
+        self.of_orbits(&orbits)
+    }
+
+    /// `h(v)`, averaged over the members of each orbit.
+    pub(super) fn of_orbits(&self, orbits: &[&[Direction]]) -> Vec<Mean> {
+        let factors: Vec<Vec<Factors<'_>>> =
+            orbits.iter().map(|members| members.iter().map(Factors::new).collect()).collect();
+        let size: usize = orbits.iter().map(|members| members.len()).sum();
+        let gains: Vec<Vec<Gain>> = self
+            .blocks
+            .par_iter()
+            .with_min_len(WORTH_A_TASK / (LANES * size.max(1)))
+            .map(|block| factors.iter().map(|members| block.gain(members)).collect())
+            .collect();
+        let mean = |orbit: usize| {
+            let mut sums = vec![0.0; self.rule.parts().count()];
+            let mut highest = 0.0f64;
+            for (block, gains) in self.blocks.iter().zip(&gains) {
+                sums[block.part] += gains[orbit].weighted;
+                highest = highest.max(gains[orbit].highest);
+            }
+            self.rule.mean(&sums, highest)
         };
-        let nodes = self.rule.nodes.par_iter().chain(&self.rule.check).zip(&self.factors);
-        let weighted: Vec<f64> =
-            nodes.with_min_len(POINTS_OF_A_TASK).map_init(|| vec![0.0; inputs - 1], gain).collect();
-        self.rule.mean(&weighted)
+        (0..orbits.len()).map(mean).collect()
+    }
+}
+
+/// The gain at the points of a block.
+struct Gain {
+    /// Its sum with the weights of the points.
+    weighted: f64,
+    /// Its largest value.
+    highest: f64,
+}
+
+impl Block {
+    fn new(
+        part: usize,
+        nodes: &[Node],
+        informations: impl Iterator<Item = Vec<f64>>,
+        inputs: usize,
+    ) -> Option<Self> {
+        let mut block = Block {
+            part,
+            weight: [0.0; LANES],
+            p: vec![[1.0; LANES]; inputs],
+            form: vec![[0.0; LANES]; entries(inputs)],
+        };
+        for (lane, (node, information)) in nodes.iter().zip(informations).enumerate() {
+            block.weight[lane] = node.weight;
+            block.p.iter_mut().zip(&node.p).for_each(|(lanes, p_x)| lanes[lane] = *p_x);
+            let form = inverse_of_differences(&information, inputs, node.reference)?;
+            block.form.iter_mut().zip(form).for_each(|(lanes, entry)| lanes[lane] = entry);
+        }
+        Some(block)
+    }
+
+    /// The mean of the gains of the members of an orbit.
+    fn gain(&self, members: &[Factors<'_>]) -> Gain {
+        let mut sum = [0.0; LANES];
+        for Factors { values, products } in members {
+            let mut likelihood = [0.0; LANES];
+            add_multiples(&mut likelihood, &self.p, values);
+            let mut square = [0.0; LANES];
+            add_multiples(&mut square, &self.form, products);
+            for lane in 0..LANES {
+                sum[lane] += square[lane] / likelihood[lane];
+            }
+        }
+        let (mut weighted, mut highest) = (0.0, 0.0f64);
+        for (sum, weight) in sum.iter().zip(&self.weight) {
+            let gain = sum / members.len() as f64;
+            weighted += weight * gain;
+            highest = highest.max(gain);
+        }
+        Gain { weighted, highest }
+    }
+}
+
+/// Adds `Σ_k f_k · term_k`, lane by lane.
+fn add_multiples(sum: &mut [f64; LANES], terms: &[[f64; LANES]], factors: &[f64]) {
+    for (term, factor) in terms.iter().zip(factors).filter(|(_, factor)| **factor != 0.0) {
+        for lane in 0..LANES {
+            sum[lane] += factor * term[lane];
+        }
     }
 }
 
@@ -117,231 +217,12 @@ impl std::fmt::Debug for LeakageOf<'_> {
 }
 
 impl Cost<'_> {
-    fn linear(&self, direction: &Direction) -> f64 {
+    pub(super) fn linear(&self, direction: &Direction) -> f64 {
         self.lambda.iter().zip(&direction.values).map(|(lambda, v)| lambda * v).sum()
     }
 
     pub(super) fn at(&self, direction: &Direction) -> f64 {
         let limited = if self.nu > 0.0 { self.nu * self.leakage.at(direction) } else { 0.0 };
         self.linear(direction) + limited
-    }
-}
-
-/// The directions that a requirement allows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cone {
-    /// `e^{−ε}`, or 0.
-    pub floor: f64,
-    /// `1 − e^{−ε}`.
-    pub span: f64,
-}
-
-impl Cone {
-    pub(super) fn two_valued(&self, members: &[bool]) -> Direction {
-        Direction::two_valued(members, self.floor, self.span)
-    }
-
-    /// The edges of the cone of directions that fall along `order`.
-    fn edges(&self, order: &[usize]) -> Vec<Direction> {
-        let first = |k: usize| {
-            let mut members = vec![false; order.len()];
-            order[..k].iter().for_each(|&x| members[x] = true);
-            self.two_valued(&members)
-        };
-        (1..order.len()).map(first).chain([Direction::constant(order.len())]).collect()
-    }
-}
-
-/// The outcome of a search over all directions.
-#[derive(Clone, Debug)]
-pub(super) struct Search {
-    /// No direction of mean one gains more than its cost plus this.
-    pub bound: f64,
-    /// The directions that were found to gain more than their cost, by how much; best first.
-    pub found: Vec<(f64, Direction)>,
-    /// How many directions were priced.
-    pub priced: usize,
-}
-
-/// Prices all two-valued directions: enough where leakage is not limited.
-pub(super) fn all_two_valued(prices: &Prices<'_>, cost: &Cost<'_>, classes: &Classes, cone: Cone) -> Search {
-    let sets = classes.subsets();
-    let priced: Vec<(f64, f64, Direction)> = sets
-        .par_iter()
-        .map(|set| {
-            let direction = cone.two_valued(set);
-            let gain = prices.of_orbit(&classes.orbit(&direction));
-            let excess = gain.value - cost.at(&direction);
-            (excess, excess + gain.error, direction)
-        })
-        .collect();
-    let bound = priced.iter().map(|(_, bound, _)| *bound).fold(f64::NEG_INFINITY, f64::max);
-    let constant = -cost.at(&Direction::constant(classes.inputs()));
-    let mut found: Vec<_> =
-        priced.into_iter().filter(|(e, ..)| *e > 0.0).map(|(e, _, direction)| (e, direction)).collect();
-    found.sort_by(|l, r| r.0.total_cmp(&l.0));
-    Search { bound: bound.max(constant), found, priced: sets.len() + 1 }
-}
-
-/// A cone between directions, by their places in the list of all, and its bound.
-struct Cell {
-    edges: Vec<usize>,
-    bound: f64,
-}
-
-impl PartialEq for Cell {
-    fn eq(&self, other: &Self) -> bool {
-        self.bound == other.bound
-    }
-}
-impl Eq for Cell {}
-impl PartialOrd for Cell {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Cell {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.bound.total_cmp(&other.bound)
-    }
-}
-
-/// A direction with its price.
-struct Priced {
-    direction: Direction,
-    /// Its gain, the error of its mean included if errors count.
-    gain: f64,
-    /// Gain beyond its cost, without the error.
-    excess: f64,
-}
-
-/// How often a search says how far it is, in directions priced.
-const PAUSE: usize = 64;
-
-/// A bound is not pressed below so many times the gain of a direction that was seen.
-const CLOSE: f64 = 1.1;
-
-/// When a search may end.
-pub(super) struct Patience<'a> {
-    /// No direction can gain more than this beyond its cost, or little more than one that was seen.
-    pub tolerance: f64,
-    /// Whether the errors of means over the prior count as gains: for a certificate they do.
-    pub errors_count: bool,
-    /// So many directions are priced.
-    pub most: usize,
-    /// So many are priced in any case.
-    pub least: usize,
-    /// Somebody who hears of the directions priced and of the bound wants an end.
-    pub is_over: &'a dyn Fn(usize, f64) -> bool,
-}
-
-/// Halves cones until no direction can gain much beyond its cost, or patience ends.
-pub(super) struct BranchAndBound<'a> {
-    prices: &'a Prices<'a>,
-    cost: &'a Cost<'a>,
-    patience: &'a Patience<'a>,
-    all: Vec<Priced>,
-    /// The largest gain beyond cost that was seen: no bound can be below.
-    seen: f64,
-    /// The middle of an edge, by its two ends.
-    middles: HashMap<(usize, usize), usize>,
-}
-
-impl<'a> BranchAndBound<'a> {
-    pub(super) fn new(prices: &'a Prices<'a>, cost: &'a Cost<'a>, patience: &'a Patience<'a>) -> Self {
-        let (all, middles) = (Vec::new(), HashMap::new());
-        BranchAndBound { prices, cost, patience, all, seen: f64::NEG_INFINITY, middles }
-    }
-
-    pub(super) fn run(mut self, classes: &Classes, cone: Cone) -> Search {
-        let patience = self.patience;
-        let mut cells = BinaryHeap::new();
-        let mut known: Vec<(Direction, usize)> = Vec::new();
-        for order in classes.orders() {
-            let edges: Vec<usize> = cone
-                .edges(&order)
-                .into_iter()
-                .map(|edge| match known.iter().find(|(direction, _)| *direction == edge) {
-                    Some((_, place)) => *place,
-                    None => {
-                        let place = self.price(edge.clone());
-                        known.push((edge, place));
-                        place
-                    }
-                })
-                .collect();
-            cells.push(self.cell(edges));
-        }
-        let (mut bound, mut said) = (f64::INFINITY, 0);
-        while let Some(cell) = cells.pop() {
-            bound = cell.bound;
-            if bound <= patience.tolerance.max(CLOSE * self.seen) || self.all.len() >= patience.most {
-                break;
-            }
-            if self.all.len() >= said + PAUSE {
-                said = self.all.len();
-                if (patience.is_over)(said, bound) && said >= patience.least {
-                    break;
-                }
-            }
-            let halves = self.halves(&cell);
-            halves.into_iter().for_each(|edges| cells.push(self.cell(edges)));
-        }
-        let priced = self.all.len();
-        let mut found: Vec<_> =
-            self.all.into_iter().filter(|p| p.excess > 0.0).map(|p| (p.excess, p.direction)).collect();
-        found.sort_by(|l, r| r.0.total_cmp(&l.0));
-        Search { bound, found, priced }
-    }
-
-    fn price(&mut self, direction: Direction) -> usize {
-        let Mean { value, error } = self.prices.of_orbit(std::slice::from_ref(&direction));
-        let cost = self.cost.at(&direction);
-        let gain = value + if self.patience.errors_count { error } else { 0.0 };
-        self.seen = self.seen.max(gain - cost);
-        self.all.push(Priced { direction, gain, excess: value - cost });
-        self.all.len() - 1
-    }
-
-    fn cell(&self, edges: Vec<usize>) -> Cell {
-        let parts: Vec<(f64, &Direction)> =
-            edges.iter().map(|&edge| (1.0, &self.all[edge].direction)).collect();
-        let slope = self.cost.leakage.gradient(&Direction::combination(&parts));
-        let excess = |&edge: &usize| {
-            let Priced { direction, gain, .. } = &self.all[edge];
-            let leakage: f64 = slope.iter().zip(&direction.values).map(|(s, v)| s * v).sum();
-            gain - self.cost.linear(direction) - self.cost.nu * leakage
-        };
-        let bound = edges.iter().map(excess).fold(f64::NEG_INFINITY, f64::max);
-        Cell { edges, bound }
-    }
-
-    /// The two cones between which the middle of the longest edge lies.
-    fn halves(&mut self, cell: &Cell) -> [Vec<usize>; 2] {
-        let mut longest = (0, 1, -1.0);
-        for i in 1..cell.edges.len() {
-            for j in 0..i {
-                let length = self.all[cell.edges[i]].direction.distance(&self.all[cell.edges[j]].direction);
-                if length > longest.2 {
-                    longest = (j, i, length);
-                }
-            }
-        }
-        let (i, j, _) = longest;
-        let ends = (cell.edges[i].min(cell.edges[j]), cell.edges[i].max(cell.edges[j]));
-        let middle = match self.middles.get(&ends) {
-            Some(&known) => known,
-            None => {
-                let direction = self.all[ends.0].direction.midpoint(&self.all[ends.1].direction);
-                let place = self.price(direction);
-                self.middles.insert(ends, place);
-                place
-            }
-        };
-        [i, j].map(|moved| {
-            let mut edges = cell.edges.clone();
-            edges[moved] = middle;
-            edges
-        })
     }
 }

@@ -1,5 +1,8 @@
 //! Points of the prior at which a design is judged, and how far means over them may be off.
 
+use rayon::prelude::*;
+
+use super::calibration::calibration;
 use super::direction::Classes;
 use crate::evaluation::Method;
 use crate::expectation::cubature::{gauss_points, logit_points};
@@ -19,7 +22,7 @@ pub(super) struct Node {
 /// Weighted points that stand for the prior, in blocks.
 ///
 /// Few inputs get two tensor rules, of which the second, coarser one only tells how far off the first may be. More inputs get
-/// independent quasi-random replicates, whose spread tells it.
+/// independent quasi-random replicates with [calibrated](super::calibration) weights, whose spread tells it.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// The points that the optimum is found on; replicates one after the other, all of the same length.
@@ -111,22 +114,21 @@ impl Rule {
         self.nodes.iter().chain(&self.check)
     }
 
-    /// The mean of a function from its values times weights at [`all`](Rule::all) points.
-    pub(super) fn mean(&self, weighted: &[f64]) -> Mean {
-        let (nodes, check) = weighted.split_at(self.nodes.len());
+    /// The points by the parts whose sums tell the error: replicates, or the rule and its check.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[Node]> {
+        let check = Some(&self.check[..]).filter(|check| !check.is_empty());
+        self.nodes.chunks((self.nodes.len() / self.replicates).max(1)).chain(check)
+    }
+
+    /// The mean of a function that is at most `highest`, from its weighted sums over [`parts`](Rule::parts).
+    pub(super) fn mean(&self, sums: &[f64], highest: f64) -> Mean {
         if self.replicates == 1 {
-            let value: f64 = nodes.iter().sum();
-            let heights = nodes.iter().zip(&self.nodes).map(|(v, node)| (v / node.weight).abs());
-            let left_out = self.left_out * heights.fold(0.0, f64::max);
-            return Mean { value, error: (value - check.iter().sum::<f64>()).abs() + left_out };
+            let off = sums.get(1).map_or(0.0, |check| (sums[0] - check).abs());
+            return Mean { value: sums[0], error: off + self.left_out * highest };
         }
         let count = self.replicates as f64;
-        let means: Vec<f64> = nodes
-            .chunks(self.nodes.len() / self.replicates)
-            .map(|part| part.iter().sum::<f64>() * count)
-            .collect();
-        let value = means.iter().sum::<f64>() / count;
-        let squares: f64 = means.iter().map(|mean| (mean - value).powi(2)).sum();
+        let value: f64 = sums.iter().sum();
+        let squares: f64 = sums.iter().map(|sum| (sum * count - value).powi(2)).sum();
         Mean { value, error: STANDARD_ERRORS * (squares / (count * (count - 1.0))).sqrt() }
     }
 }
@@ -156,18 +158,20 @@ fn trapezoid_step(alpha: &[f64], contrast: f64, budget: usize) -> f64 {
 }
 
 fn quasi_random(parts: &[(f64, &Dirichlet)], turns: &[Vec<usize>], length: usize, seed: u64) -> Vec<Node> {
-    let mut nodes = Vec::new();
-    for replicate in 0..REPLICATES {
-        for (i, (weight, part)) in parts.iter().enumerate() {
-            let sequence = DirichletSequence::new(seed, (replicate * parts.len() + i) as u32);
-            let weight = weight / (length * REPLICATES * turns.len()) as f64;
-            for j in 0..length {
-                let point = sequence.point(j as u32, part.alpha());
-                nodes.extend(turns.iter().map(|turn| Node::new(weight, &turned(&point, turn))));
-            }
-        }
-    }
-    nodes
+    let blocks: Vec<(usize, usize)> =
+        (0..REPLICATES).flat_map(|replicate| (0..parts.len()).map(move |part| (replicate, part))).collect();
+    let block = |&(replicate, i): &(usize, usize)| {
+        let (weight, part) = parts[i];
+        let sequence = DirichletSequence::new(seed, (replicate * parts.len() + i) as u32);
+        let points = (0..length).map(|j| sequence.point(j as u32, part.alpha()));
+        let turned = points.flat_map(|point| turns.iter().map(move |turn| turned(&point, turn)));
+        let even = weight / (length * REPLICATES * turns.len()) as f64;
+        let mut nodes: Vec<Node> = turned.map(|point| Node::new(even, &point)).collect();
+        let factors = calibration(part, &nodes, length);
+        nodes.iter_mut().zip(factors).for_each(|(node, factor)| node.weight *= factor);
+        nodes
+    };
+    blocks.par_iter().flat_map_iter(block).collect()
 }
 
 /// The prior does not tell the inputs of a class apart, so each point counts in every rotation of its classes. The gain of a
@@ -203,9 +207,10 @@ mod tests {
             let prior = Dirichlet::new(alpha.clone()).unwrap();
             let rule = Rule::new(&[(1.0, &prior)], &Classes::new(&alpha), contrast, 1 << 15, 0);
             let total = prior.total();
-            let square: Vec<f64> = rule.all().map(|node| node.weight * node.p[0] * node.p[0]).collect();
+            let square = |nodes: &[Node]| nodes.iter().map(|node| node.weight * node.p[0] * node.p[0]).sum();
+            let squares: Vec<f64> = rule.parts().map(square).collect();
             let exact = alpha[0] * (alpha[0] + 1.0) / (total * (total + 1.0));
-            let mean = rule.mean(&square);
+            let mean = rule.mean(&squares, 1.0);
             assert!((mean.value - exact).abs() <= mean.error + 1e-12, "{alpha:?} {mean:?} {exact}");
             assert!(mean.error < 1e-3, "{alpha:?} {mean:?}");
         }

@@ -44,17 +44,20 @@ pub(super) fn inverse_factor(triangle: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(inverse)
 }
 
-/// `|L⁻¹ d|²`.
-pub(super) fn square_through(inverse_factor: &[f64], d: &[f64]) -> f64 {
-    let mut k = 0;
-    let mut total = 0.0;
-    for i in 0..d.len() {
-        let row = &inverse_factor[k..=k + i];
-        let sum: f64 = row.iter().zip(d).map(|(l, d)| l * d).sum();
-        total += sum * sum;
-        k += i + 1;
+/// The triangle of `K` with `vᵀ K v = dᵀ J⁻¹ d` for `d_x = v_x − v_r`, one row and column more than `J`; `None` if `J` is not positive definite.
+pub(super) fn inverse_of_differences(triangle: &[f64], inputs: usize, reference: usize) -> Option<Vec<f64>> {
+    let n = inputs - 1;
+    let factor = inverse_factor(triangle, n)?;
+    // The columns of `L⁻¹`, and that of the reference, which makes them add up to zero.
+    let mut columns = vec![vec![0.0; n]; inputs];
+    for (j, x) in (0..inputs).filter(|x| *x != reference).enumerate() {
+        for i in j..n {
+            columns[x][i] = factor[entries(i) + j];
+            columns[reference][i] -= factor[entries(i) + j];
+        }
     }
-    total
+    let product = |x: usize, z: usize| columns[x].iter().zip(&columns[z]).map(|(l, r)| l * r).sum();
+    Some((0..inputs).flat_map(|x| (0..=x).map(move |z| (x, z))).map(|(x, z)| product(x, z)).collect())
 }
 
 /// `L⁻¹ J L⁻ᵀ`, with its entries off the diagonal times `√2`, so that scalar products of triangles are traces of products.
@@ -113,7 +116,13 @@ mod tests {
         whitened_square(&inverse, &mut [1.0, -1.0, 2.0], 1.0, &mut again);
         assert!(out.iter().zip(&again).all(|(l, r)| (l - r).abs() < 1e-12), "{out:?} {again:?}");
         let trace = out[0] + out[2] + out[5];
-        assert!((trace / square_through(&inverse, &[1.0, -1.0, 2.0]) - 1.0).abs() < 1e-12);
+        // The same from values around a reference of 3.
+        for (reference, v) in [(0, [3.0, 4.0, 2.0, 5.0]), (2, [4.0, 2.0, 3.0, 5.0])] {
+            let form = inverse_of_differences(&matrix, 4, reference).unwrap();
+            let entry = |x: usize, z: usize| form[entries(x.max(z)) + x.min(z)];
+            let square: f64 = (0..4).map(|x| (0..4).map(|z| entry(x, z) * v[x] * v[z]).sum::<f64>()).sum();
+            assert!((trace / square - 1.0).abs() < 1e-11, "{square} {trace}");
+        }
     }
 
     #[test]
