@@ -213,7 +213,10 @@ fn files_that_cannot_be_tallied_are_refused() {
     let good = desk.read("r.csv");
     let tally =
         |files: &[&str], words: &[&str]| desk.refused(&[&["tally", "-o", "t.json"], files].concat(), words);
-    tally(&["r.csv", "other.csv"], &["other.csv: is of another protocol: its fingerprint begins with"]);
+    tally(
+        &["r.csv", "other.csv"],
+        &["other.csv: is of another protocol, {\"kind\":\"grr\",", "its fingerprint begins with"],
+    );
     tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: is of another protocol"]);
     tally(&["r.csv", "r.csv"], &["r.csv is the same file as r.csv; its reports would be counted twice"]);
     tally(&["r.csv", "./r.csv"], &["is the same file as"]);

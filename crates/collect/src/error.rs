@@ -192,14 +192,14 @@ pub enum Error {
         found: String,
     },
     /// Reports or tallies of another protocol.
-    #[error("{file}: is of another protocol: its fingerprint begins with {found}, not with {expected}")]
+    #[error("{file}: is of another protocol, {named}: its fingerprint begins with {found}")]
     OtherProtocol {
         /// The file.
         file: String,
+        /// The specification in it.
+        named: String,
         /// The beginning of its fingerprint.
         found: String,
-        /// The beginning of the fingerprint that is needed.
-        expected: String,
     },
     /// A fingerprint that is not that of the protocol beside it.
     #[error("{file}: the fingerprint is not that of the protocol in the same file; one of them was changed")]

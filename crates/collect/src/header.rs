@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::files::inputs::Input;
+use crate::tallies_file::shown;
 
 /// The format's name in a header.
 const FORMAT: &str = "sottovoce reports";
@@ -36,18 +37,18 @@ impl Identity {
         Identity { specification, fingerprint }
     }
 
-    /// Refuses a file with another fingerprint.
+    /// Refuses a file with another fingerprint, and says which specification stands in it.
     ///
     /// # Errors
     /// [`Error::OtherProtocol`].
-    pub fn refuse_other(&self, input: &Input, found: &str) -> Result<(), Error> {
+    pub fn refuse_other(&self, input: &Input, found: &str, specification: &str) -> Result<(), Error> {
         if found == self.fingerprint {
             return Ok(());
         }
         Err(Error::OtherProtocol {
             file: input.to_string(),
+            named: shown(specification),
             found: found.chars().filter(char::is_ascii_hexdigit).take(16).collect(),
-            expected: self.fingerprint.chars().take(16).collect(),
         })
     }
 }

@@ -195,7 +195,7 @@ fn whole(text: &str) -> Option<u64> {
 }
 
 /// A user's text as a message may quote it: short, and without control characters.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 

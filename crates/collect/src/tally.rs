@@ -319,7 +319,7 @@ impl Tallier<'_> {
 
     fn add(&self, file: ReportFile, place: usize) -> Result<()> {
         if let Some(header) = file.header() {
-            self.identity.refuse_other(file.input(), &header.fingerprint)?;
+            self.identity.refuse_other(file.input(), &header.fingerprint, header.specification())?;
         }
         file.count(place, self)
     }

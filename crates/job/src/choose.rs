@@ -70,7 +70,7 @@ pub struct ChooseReport {
     /// The smallest level, to two digits, at which the same kind of protocol still reaches the target with these users.
     pub least_epsilon: Option<f64>,
     /// How far the linear estimate of a single share is off with these users: the root of the mean square, over the prior too.
-    pub typical_error: Option<f64>,
+    pub typical_error: Option<Evaluation>,
     /// What `U_digit` is without any report: `−h(P)/(a−1)`.
     pub known_before: f64,
     /// What it means for a single user if nothing limits the worst case.
@@ -202,7 +202,7 @@ impl Chooser<'_> {
     /// Whether a protocol reaches what is wanted: the typical error, or the metric by its asymptote.
     fn reaches(&self, protocol: &Protocol) -> Option<bool> {
         match (self.spec.accuracy, self.spec.target) {
-            (Some(most), _) => Some(self.typical_error(protocol)? <= most),
+            (Some(most), _) => Some(self.typical_error(protocol)?.value <= most),
             (None, target) => {
                 Some(self.at_users(protocol, Choice::Asymptote).answer.number()?.value >= target?.value())
             }
@@ -284,7 +284,7 @@ impl Chooser<'_> {
         let next = told.next();
         let typical_error = self.typical_error(&runner.protocol);
         let (enough, needed) = match self.spec.accuracy {
-            Some(most) => self.judge_error(typical_error, most),
+            Some(most) => self.judge_error(typical_error.map(|error| error.value), most),
             None => self.judge(&best),
         };
         let least_epsilon = match (runner.family, enough, self.spec.epsilon) {
@@ -320,12 +320,12 @@ impl Chooser<'_> {
         -entropy / (self.spec.inputs as f64 - 1.0)
     }
 
-    /// By the expected squared error, which is a closed form under a Dirichlet prior.
-    fn typical_error(&self, protocol: &Protocol) -> Option<f64> {
+    /// A closed form under a Dirichlet prior.
+    fn typical_error(&self, protocol: &Protocol) -> Option<Evaluation> {
         let (place, settings) = (Place::Prior(&self.prior), accuracy::Settings::default());
-        let (estimator, distance) = (Estimator::Linear, Distance::SquaredL2);
+        let (estimator, distance) = (Estimator::Linear, Distance::RootMeanSquare);
         let found = accuracy(protocol, self.spec.users, estimator, distance, place, &settings).ok()?;
-        Some((found.evaluation.value / self.spec.inputs as f64).sqrt())
+        Some(found.evaluation)
     }
 
     /// Whether the metric at the number of users is better by more than the errors.
@@ -439,7 +439,7 @@ fn use_it(report: &ChooseReport) -> String {
 
 fn how_far_off(report: &ChooseReport) -> Option<String> {
     let points = |share: f64| rounded(100.0 * share, 3);
-    let off = points(report.typical_error?);
+    let off = points(report.typical_error?.value);
     let verdict = match (report.accuracy, report.enough) {
         (Some(most), Some(enough)) => {
             let words = if enough { "enough" } else { "not enough" };
@@ -560,7 +560,7 @@ mod tests {
         let variance = shown(1.0 / 3.0) - (q * q + 2.0 * q * (p - q) / 3.0 + (p - q).powi(2) * square);
         let expected = (variance / 1e4).sqrt() / (p - q);
         assert!(
-            (report.typical_error.unwrap() / expected - 1.0).abs() < 1e-12,
+            (report.typical_error.unwrap().value / expected - 1.0).abs() < 1e-12,
             "{expected} {:?}",
             report.typical_error
         );

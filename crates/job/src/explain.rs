@@ -24,6 +24,19 @@ pub struct Explanation {
 /// Most columns of an explanation.
 const WIDTH: usize = 80;
 
+/// All metrics by name, with what each is.
+pub fn metrics() -> Document {
+    let mut document = Document::default();
+    document.title("Metrics");
+    for metric in Metric::all() {
+        document
+            .push(Emphasis::Strong, metric.name())
+            .line(Emphasis::Plain, format!("  {}", metric.symbol()));
+        document.paragraph(Emphasis::Plain, 4, WIDTH, metric.meaning());
+    }
+    document
+}
+
 /// The explanation as a document.
 pub fn explain(metric: Metric) -> Document {
     let explanation = explanation(metric);

@@ -60,7 +60,10 @@ impl MergeSpec {
     /// A file must name the protocol of the others; it may leave that to the user only.
     fn check_fingerprint(&self, input: &Input, file: &TalliesFile, protocol: &Identified) -> Result<()> {
         match file.fingerprint() {
-            Some(found) => Ok(protocol.identity.refuse_other(input, found)?),
+            Some(found) => {
+                let named = file.specification().unwrap_or("which it does not name");
+                Ok(protocol.identity.refuse_other(input, found, named)?)
+            }
             None if self.protocol.is_some() => Ok(()),
             None => Err(CollectError::NoProtocol { file: input.to_string() }.into()),
         }

@@ -19,7 +19,7 @@ fn protocols() -> Vec<Value> {
         json!({"kind": "blh", "a": 6, "epsilon": 1.0}),
         json!({"kind": "lh", "a": 16, "epsilon": 1.0}),
         json!({"kind": "lh", "a": 16, "g": 4, "epsilon": 1.0}),
-        json!({"kind": "subset", "a": 16, "epsilon": 1.0}),
+        json!({"kind": "subset", "a": 6, "epsilon": 1.0}),
         json!({"kind": "subset", "a": 16, "k": 3, "epsilon": 1.0}),
         json!({"kind": "deterministic", "map": [0, 0, 1]}),
         json!({"kind": "erasure", "a": 3, "reveal": 0.25}),

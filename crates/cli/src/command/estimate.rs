@@ -5,7 +5,7 @@ use sottovoce_job::render::text::estimate_chart;
 use sottovoce_job::render::{Document, Render};
 use sottovoce_job::{EstimateSpec, Result as JobResult};
 
-use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments};
+use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments, share};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -30,8 +30,8 @@ pub(crate) struct EstimateArguments {
     /// Estimators, separated by commas [default: linear,norm_sub,ml]
     #[arg(short, long = "estimator", value_name = "NAME", value_delimiter = ',')]
     estimators: Vec<String>,
-    /// Level of the intervals
-    #[arg(long, value_name = "L", default_value = "0.9", allow_negative_numbers = true)]
+    /// Level of the intervals, such as 0.95 or 95%
+    #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
     /// Gap in nats within which the search for the most likely frequencies ends [default: 1e-6]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]

@@ -8,7 +8,7 @@ use sottovoce_job::posterior::{draws_csv, draws_parquet};
 use sottovoce_job::render::Render;
 use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult};
 
-use crate::arguments::{CollectedArguments, LongArguments, PictureArguments};
+use crate::arguments::{CollectedArguments, LongArguments, PictureArguments, share};
 use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 
@@ -39,8 +39,8 @@ product [y, y, …].";
 pub(crate) struct PosteriorArguments {
     #[command(flatten)]
     collected: CollectedArguments,
-    /// Probability of the intervals
-    #[arg(long, value_name = "L", default_value_t = 0.9, allow_negative_numbers = true)]
+    /// Probability of the intervals, such as 0.95 or 95%
+    #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
     /// Number of joint draws to write; Markov chains keep at most 4000
     #[arg(long, value_name = "K", default_value_t = 1000)]

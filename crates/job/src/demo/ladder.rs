@@ -92,9 +92,6 @@ fn typical_error(protocol: &ProtocolSpec) -> Result<Evaluation> {
     let NamedProtocol { protocol, .. } = Written::from(protocol.clone()).check(&PriorSpec::Jeffreys)?;
     let prior = Written::from(PriorSpec::Jeffreys).check(protocol.inputs())?;
     let place = Place::Prior(&prior);
-    let (linear, squared) = (Estimator::Linear, Distance::SquaredL2);
-    let total =
-        accuracy(&protocol, education::users(), linear, squared, place, &Effort::default())?.evaluation;
-    let value = (total.value / protocol.inputs() as f64).sqrt();
-    Ok(Evaluation::new(value, value * total.error / (2.0 * total.value), total.method))
+    let (linear, typical) = (Estimator::Linear, Distance::RootMeanSquare);
+    Ok(accuracy(&protocol, education::users(), linear, typical, place, &Effort::default())?.evaluation)
 }

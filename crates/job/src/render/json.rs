@@ -218,7 +218,7 @@ fn rung(report: &DemoReport, rung: &crate::demo::Rung) -> Json {
             "name": report.names[c.position],
             "protocol": c.protocol,
             "best": c.best,
-            "typical_error": error.value,
+            "typical_error": numbered(error),
             "evaluations": c.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
         })
     };
@@ -362,6 +362,12 @@ fn answer(mut json: Json, answer: &Answer) -> Json {
 }
 
 /// A number; JSON has no infinity, so it is a text, and no NaN, so it is null.
+/// A number with its error and method.
+fn numbered(evaluation: &sottovoce::Evaluation) -> Json {
+    let sottovoce::Evaluation { value, error, method, .. } = evaluation;
+    json!({"value": number(*value), "error": number(*error), "method": method.name()})
+}
+
 fn number(value: f64) -> Json {
     match value {
         f64::INFINITY => json!("inf"),

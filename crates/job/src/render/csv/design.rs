@@ -39,7 +39,8 @@ pub fn frontier(report: &Frontier) -> String {
     table(header.chain(names).collect(), report.points.iter().map(row))
 }
 
-/// The report of the job `choose`: one line for each of the best two.
+/// The report of the job `choose`: one line for each metric of the best two; the typical error and the number of users needed stand with
+/// the best.
 pub fn choose(report: &ChooseReport) -> String {
     let header = [
         "place",
@@ -67,7 +68,16 @@ pub fn choose(report: &ChooseReport) -> String {
             let metric = [e.metric.name().into(), users];
             own.iter().cloned().chain(metric).chain(answer(&e.answer)).collect::<Vec<String>>()
         };
-        candidate.evaluations.iter().map(line).collect::<Vec<_>>()
+        let typical = report.typical_error.iter().map(|error| {
+            let numbers = [number(error.value), number(error.error), error.method.name().into()];
+            ["typical_error".into(), report.n.to_string()].into_iter().chain(numbers).collect::<Vec<String>>()
+        });
+        let needed = report.needed.iter().map(|n| vec!["needed".into(), String::new(), n.to_string()]);
+        let whole = typical.chain(needed).filter(|_| place == "best").map(|cells| {
+            let cells = own.iter().cloned().chain(cells);
+            cells.chain(std::iter::repeat(String::new())).take(header.len()).collect()
+        });
+        candidate.evaluations.iter().map(line).chain(whole).collect::<Vec<_>>()
     };
     let rows = rows.into_iter().filter_map(|(place, candidate)| Some((place, candidate?))).flat_map(row);
     table(header.map(String::from).to_vec(), rows.collect::<Vec<_>>().into_iter())

@@ -1,9 +1,8 @@
 //! The JSON of designs, choices and budgets.
 
 use serde_json::{Value as Json, json};
-use sottovoce::Evaluation;
 
-use super::{answer, compact, evaluation, lines, number, object};
+use super::{answer, compact, evaluation, lines, number, numbered, object};
 use crate::budget::{Account, BudgetReport};
 use crate::choose::ChooseReport;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
@@ -60,11 +59,10 @@ fn candidate(candidate: &Candidate) -> Json {
 
 /// The curve of the job `design --frontier`.
 pub fn frontier(report: &Frontier) -> String {
-    let told = |e: &Evaluation| json!({"value": number(e.value), "error": number(e.error), "method": e.method.name()});
     let point = |point: &FrontierPoint| {
-        let mut curves = json!({"optimum": told(&point.best)});
+        let mut curves = json!({"optimum": numbered(&point.best)});
         for (family, curve) in CURVES.iter().zip(&point.curves) {
-            curves[family.name().to_lowercase()] = curve.as_ref().map_or(Json::Null, told);
+            curves[family.name().to_lowercase()] = curve.as_ref().map_or(Json::Null, numbered);
         }
         compact(&json!({"privacy": point.privacy, "gap": point.gap, "kind": point.kind, "f_mu": curves}))
     };
@@ -91,7 +89,7 @@ pub fn choose(report: &ChooseReport) -> String {
         ("enough", compact(&report.enough)),
         ("needed", compact(&report.needed)),
         ("least_epsilon", compact(&report.least_epsilon)),
-        ("typical_error", compact(&report.typical_error)),
+        ("typical_error", compact(&report.typical_error.as_ref().map(numbered))),
         ("sentences", compact(&report.sentences)),
     ])
 }

@@ -1,0 +1,106 @@
+//! Designs: the gap that is certified and what it takes, growth with the number of inputs, and what random protocols reach in the same time.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sottovoce::design::{Design, Effort, Requirement, best_protocol};
+use sottovoce::metric::{Settings, asymptotic_utility};
+use sottovoce::{Prior, Protocol};
+use stopwatch::{once, ratio};
+
+/// A requirement with a prior: a level (0 for none), the least average privacy (0 for none), and the parameters.
+type Case = (f64, f64, &'static [f64]);
+
+const UNLIKE: &[Case] = &[
+    (0.0, 0.6, &[0.5, 2.0, 0.7]),
+    (0.0, 0.6, &[0.5, 2.0, 0.7, 1.0]),
+    (0.0, 0.6, &[0.5, 2.0, 0.7, 1.0, 3.0]),
+    (0.0, 0.6, &[0.5, 2.0, 0.7, 1.0, 3.0, 1.5]),
+];
+const JEFFREYS: &[Case] =
+    &[(0.0, 0.6, &[0.5; 4]), (0.0, 0.6, &[0.5; 6]), (0.0, 0.6, &[0.5; 8]), (0.0, 0.6, &[0.5; 10])];
+const FURTHER: &[Case] = &[
+    (0.0, 0.5, &[0.05, 0.1, 2.0, 1.0]),
+    (0.0, 0.5, &[0.1, 0.2, 0.3, 0.4, 0.5]),
+    (0.0, 0.9, &[1.1, 1.2, 1.05, 2.0, 4.0]),
+    (1.5, 0.9, &[0.5, 2.0, 0.5, 1.0, 3.0]),
+    (0.0, 0.6, &[5.0, 10.0, 20.0, 3.0, 8.0, 2.0]),
+    (1.0, 0.0, &[0.5, 1.0, 2.0, 0.5, 1.0, 2.0]),
+    (1.0, 0.0, &[0.5, 1.0, 2.0, 0.5, 1.0, 2.0, 3.0, 0.7, 1.2, 4.0]),
+];
+
+fn main() {
+    table("average privacy at least 0.6, unlike parameters", UNLIKE);
+    table("average privacy at least 0.6, Jeffreys", JEFFREYS);
+    table("other priors and requirements", FURTHER);
+    against_random_protocols();
+}
+
+fn design(&(epsilon, privacy, alpha): &Case) -> Design {
+    let given = |number: f64| (number > 0.0).then_some(number);
+    let requirement = Requirement::new(given(epsilon), given(privacy)).unwrap();
+    best_protocol(&Prior::dirichlet(alpha.to_vec()).unwrap(), &requirement, Effort::default()).unwrap()
+}
+
+fn table(name: &str, cases: &[Case]) {
+    println!("Best protocols: {name}");
+    let mut last = None;
+    for case in cases {
+        let (time, design) = once(|| design(case));
+        let growth = last.map_or_else(String::new, |last| format!("{:.1} times", ratio(time, last)));
+        let certificate = design.certificate;
+        println!(
+            "  epsilon {:<4} S_mu {:<4} alpha {:?}\n    gap {:.1e}, {} directions on {} points, {time:.1?}   {growth}",
+            case.0, case.1, case.2, certificate.gap, certificate.priced, certificate.points
+        );
+        last = Some(time);
+    }
+    println!();
+}
+
+/// Random epsilon-LDP matrices of as many rows as the best has, each judged by the metric, as long as the design took.
+fn against_random_protocols() {
+    let case: Case = (1.0, 0.0, &[0.5, 2.0, 0.7, 1.0]);
+    let (time, design) = once(|| design(&case));
+    let prior = Prior::dirichlet(case.2.to_vec()).unwrap();
+    let utility = |protocol: &Protocol| {
+        asymptotic_utility(protocol, &prior, &Settings::default()).map_or(f64::NEG_INFINITY, |e| e.value)
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let (mut tried, mut best) = (0, f64::NEG_INFINITY);
+    let (spent, ()) = once(|| {
+        let started = std::time::Instant::now();
+        while started.elapsed() < time {
+            best = best.max(utility(&random_protocol(case.0, 4, 6, &mut rng)));
+            tried += 1;
+        }
+    });
+    let lost = utility(&design.protocol) - best;
+    println!("Epsilon 1, alpha {:?}: the best of {tried} random protocols in {spent:.1?}", case.2);
+    println!(
+        "  is {lost:.4} below the design in U_as, which is certified within {:.1e}",
+        design.certificate.gap
+    );
+}
+
+/// Rows of `1` and `e^epsilon` at random, with the weights that make the columns add up: by a last row that takes what is missing.
+fn random_protocol(epsilon: f64, inputs: usize, rows: usize, rng: &mut ChaCha8Rng) -> Protocol {
+    loop {
+        let row = |rng: &mut ChaCha8Rng| {
+            let weight = rng.random::<f64>();
+            (0..inputs)
+                .map(|_| if rng.random() { weight * epsilon.exp() } else { weight })
+                .collect::<Vec<f64>>()
+        };
+        let mut matrix: Vec<Vec<f64>> = (1..rows).map(|_| row(rng)).collect();
+        let sum = |x: usize| matrix.iter().map(|row| row[x]).sum::<f64>();
+        let sums: Vec<f64> = (0..inputs).map(sum).collect();
+        let most = sums.iter().copied().fold(0.0, f64::max) * (1.0 + rng.random::<f64>());
+        matrix.push(sums.iter().map(|sum| most - sum).collect());
+        let last = &matrix[rows - 1];
+        let (low, high) = last.iter().fold((f64::INFINITY, 0.0f64), |(l, h), &q| (l.min(q), h.max(q)));
+        if low > 0.0 && high <= low * epsilon.exp() {
+            let scaled = matrix.iter().map(|row| row.iter().map(|q| q / most).collect()).collect();
+            return Protocol::matrix(scaled).unwrap();
+        }
+    }
+}
