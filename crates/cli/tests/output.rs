@@ -194,6 +194,9 @@ fn words(svg: &str) -> Vec<&str> {
 fn a_metric_is_explained_by_command_and_by_flag() {
     insta::assert_snapshot!(output(&["explain", "s_mu"]));
     assert_eq!(output(&["explain", "s_mu"]), output(&["--explain", "s_mu"]));
+    // Without a name, all are listed.
+    let all = output(&["explain"]);
+    assert!(["ldp  LDP", "s_mu  S_mu", "u_digit  U_digit"].iter().all(|name| all.contains(name)), "{all}");
     let unknown = sottovoce(&["--explain", "s_nu"]).output().unwrap();
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8(unknown.stderr).unwrap().contains("did you mean `s_mu`?"));
@@ -650,6 +653,8 @@ fn estimates_as_text_and_csv() {
 #[test]
 fn estimates_as_json() {
     let found = json(&["estimate", "-p", NAMED, "--tallies", REPORTS, "--level", "0.95", "--covariance"]);
+    let percent = ["estimate", "-p", NAMED, "--tallies", REPORTS, "--level", "95%", "--covariance"];
+    assert_eq!(json(&percent), found);
     assert_eq!((&found["n"], &found["level"]), (&109.into(), &0.95.into()));
     assert_eq!(found["p"][3]["label"], "no colour at all, or two");
     assert_eq!(found["estimators"][2]["converged"], true);

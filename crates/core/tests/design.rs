@@ -175,6 +175,34 @@ fn matrices_keep_their_level_and_their_zeros() {
     assert_eq!(protocol.level().unwrap(), f64::INFINITY);
 }
 
+/// Where `E[1/P_x]` is infinite, some users tell the truth about `x`; next to the truth is not enough.
+#[test]
+fn rare_values_are_told_plainly() {
+    for alpha in [vec![1.1, 1.05, 2.0], vec![0.5, 1.2, 3.0], vec![0.9, 1.0, 1.3]] {
+        let prior = Prior::dirichlet(alpha.clone()).unwrap();
+        for least in [0.6, 0.9] {
+            let (protocol, gap) = design(&prior, None, Some(least));
+            assert!(gap < 1e-4, "{alpha:?} {least} {gap}");
+            assert!(privacy(&protocol, &prior) >= least);
+            let matrix = protocol.to_matrix().unwrap();
+            for x in (0..3).filter(|x| alpha[*x] <= 1.0) {
+                let truth = |row: &[f64]| (0..3).all(|z| (row[z] > 0.0) == (z == x));
+                assert!(matrix.rows().any(truth), "{alpha:?} {least} {matrix:?}");
+            }
+        }
+    }
+}
+
+/// With `ε` a thousand times smaller and the leakage a million times, every protocol tells a million times less.
+#[test]
+fn high_privacy_scales() {
+    let prior = Prior::dirichlet(vec![0.5, 1.0, 2.0]).unwrap();
+    let best =
+        |epsilon: f64, hidden: f64| utility(&design(&prior, Some(epsilon), Some(1.0 - hidden)).0, &prior);
+    let difference = best(1e-2, 1e-6) - best(1e-5, 1e-12);
+    assert!((difference - 1e3f64.ln()).abs() < 3e-3, "{difference}");
+}
+
 #[test]
 fn what_cannot_be_designed_is_refused() {
     let refused = |prior: &Prior, epsilon, least| {

@@ -104,12 +104,17 @@ struct Priced {
 /// Cells that are halved together.
 const TOGETHER: usize = 256;
 
+/// Directions that are priced in a moment.
+const FEW: usize = 4_000;
+
 /// A bound is not pressed below so many times the gain of a direction that was seen.
 const CLOSE: f64 = 1.1;
 
 /// When a search may end.
 pub(super) struct Patience<'a> {
     /// No direction can gain more than this beyond its cost, or little more than one that was seen.
+    pub aim: f64,
+    /// What is good enough once more than a few thousand directions were priced.
     pub tolerance: f64,
     /// Where errors count, it is given up when a direction may gain more than this beyond its cost.
     pub hopeless: f64,
@@ -145,7 +150,8 @@ impl<'a> BranchAndBound<'a> {
         // The largest bound of the cells that need not be halved.
         let mut settled = f64::NEG_INFINITY;
         while let Some(bound) = open.peek().map(|cell| cell.bound) {
-            let enough = patience.tolerance.max(CLOSE * self.seen);
+            let tolerance = if self.all.len() < FEW { patience.aim } else { patience.tolerance };
+            let enough = tolerance.max(CLOSE * self.seen);
             let over = (patience.is_over)(self.all.len(), bound) && self.all.len() >= patience.least;
             let hopeless = self.errors_count && self.seen > patience.hopeless;
             if bound <= enough || self.all.len() >= patience.most || over || hopeless {
@@ -155,7 +161,7 @@ impl<'a> BranchAndBound<'a> {
             let best = std::iter::from_fn(|| above(&open).then(|| open.pop()).flatten());
             let cells: Vec<Cell> = best.take(TOGETHER).collect();
             for half in self.halves(&cells, enough) {
-                if half.bound > patience.tolerance {
+                if half.bound > patience.aim {
                     open.push(half);
                 } else {
                     settled = settled.max(half.bound);
@@ -215,7 +221,9 @@ impl<'a> BranchAndBound<'a> {
         let excess = |edge: &u32| {
             let Priced { direction, gain, .. } = priced(edge);
             let leakage: f64 = slope.iter().zip(&direction.values).map(|(s, v)| s * v).sum();
-            gain - self.cost.nu * leakage
+            let excess = gain - self.cost.nu * leakage;
+            // What cannot be told is no bound.
+            if excess.is_nan() { f64::INFINITY } else { excess }
         };
         edges.iter().map(excess).collect()
     }
@@ -335,6 +343,7 @@ mod tests {
                 let excess = |(direction, gain): (&Direction, &Mean)| gain.value - cost.at(direction);
                 let most = directions.iter().zip(&gains).map(excess).fold(f64::NEG_INFINITY, f64::max);
                 let patience = Patience {
+                    aim: most.abs() * 1e-3,
                     tolerance: most.abs() * 1e-3,
                     hopeless: f64::INFINITY,
                     most: 100_000,

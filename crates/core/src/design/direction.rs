@@ -94,6 +94,11 @@ impl Direction {
         tied
     }
 
+    /// Whether it is possible for one input only.
+    pub fn is_truth(&self) -> bool {
+        self.values.iter().filter(|v| **v > 0.0).count() == 1
+    }
+
     /// What is added to the deviations.
     pub fn base(&self) -> f64 {
         self.values[0] - self.deviations[0]

@@ -42,6 +42,8 @@ const ENTERING: usize = 16;
 const NEGLIGIBLE_WEIGHT: f64 = 1e-5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
 const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
+/// Values below this share of the largest are hardly there.
+const HARDLY: f64 = 2e-4;
 /// The share of a protocol that says nothing in a design: some units of the last place, and far below any error.
 const BLANK: f64 = 1e-14;
 /// The budget is missed by so much on the safe side, more than its evaluation is off by.
@@ -140,7 +142,13 @@ impl<'a> Problem<'a> {
             let solver = Solver { problem: self, rule: &rule, leakage: &leakage, is_last };
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
             let Search { priced, bound, .. } = found.search;
-            if is_last || bound <= self.gain(1.0) || self.is_over(priced, bound) {
+            if is_last || bound <= self.gain(1.0) {
+                return Ok(solver.design(&found));
+            }
+            if self.is_over(priced, bound) {
+                // A search that was given up for more points, which there is no time for.
+                let solver = Solver { is_last: true, ..solver };
+                let found = solver.judged(found.columns, found.weights, Purpose::Certificate)?;
                 return Ok(solver.design(&found));
             }
             points *= GROWTH;
@@ -254,13 +262,14 @@ impl Solver<'_> {
         if self.problem.budget.is_none() {
             return all_two_valued(prices, cost, classes, *cone);
         }
-        let (tolerance, most) = match purpose {
-            Purpose::Round => (self.problem.gain(LEFT_BY_ROUNDS), SEARCH_DIRECTIONS),
-            Purpose::Certificate => (self.problem.gain(CERTIFIED), CERTIFYING_DIRECTIONS),
+        let most = match purpose {
+            Purpose::Round => SEARCH_DIRECTIONS,
+            Purpose::Certificate => CERTIFYING_DIRECTIONS,
         };
+        let (aim, tolerance) = (self.problem.gain(LEFT_BY_ROUNDS), self.problem.gain(CERTIFIED));
         let is_over = &|priced: usize, bound: f64| self.problem.is_over(priced, bound);
         let hopeless = if self.is_last { f64::INFINITY } else { self.problem.gain(1.0) };
-        let patience = Patience { tolerance, hopeless, most, least: SEARCH_DIRECTIONS, is_over };
+        let patience = Patience { aim, tolerance, hopeless, most, least: SEARCH_DIRECTIONS, is_over };
         let errors_count = purpose == Purpose::Certificate;
         BranchAndBound::new(prices, cost, errors_count).run(classes, *cone, &patience)
     }
@@ -273,14 +282,17 @@ impl Solver<'_> {
             return gaining.take(ENTERING).cloned().collect();
         }
         let cone = self.problem.cone;
+        // At high privacy all directions are near each other.
+        let same = SAME * cone.span.powi(2);
         let climbed: Vec<(f64, Direction)> =
-            starts(found).par_iter().map(|start| climbed(prices, cost, cone, start)).collect();
+            starts(found, cone).par_iter().map(|start| climbed(prices, cost, cone, start)).collect();
         let mut chosen: Vec<(f64, Direction)> = Vec::new();
         for (excess, direction) in climbed.into_iter().filter(|(excess, _)| *excess > least) {
+            let direction = self.told_plainly(direction);
             // A rule need not be as symmetric as the prior: what a member of a present orbit seems to gain is an error of the rule.
-            let present = |column: &Column| column.members.iter().any(|m| m.distance(&direction) < SAME);
+            let present = |column: &Column| column.members.iter().any(|m| m.distance(&direction) < same);
             if !found.columns.iter().any(present)
-                && chosen.iter().all(|(_, other)| other.distance(&direction) > SAME)
+                && chosen.iter().all(|(_, other)| other.distance(&direction) > same)
             {
                 chosen.push((excess, direction));
             }
@@ -334,8 +346,11 @@ impl Solver<'_> {
         let mut groups: Vec<Vec<(f64, &Direction)>> = Vec::new();
         let weighty = found.columns.iter().zip(&found.weights.theta).filter(|(_, t)| **t > NEGLIGIBLE_WEIGHT);
         for (column, &theta) in weighty {
+            // Next to the truth about a value is not the truth: what it is worth where the value is rare has no limit.
             let member = |group: &[(f64, &Direction)]| {
-                column.members.iter().find(|member| member.distance(group[0].1) < near)
+                let near = |member: &&Direction| member.distance(group[0].1) < near;
+                let truths = group[0].1.is_truth() == column.members[0].is_truth();
+                column.members.iter().find(near).filter(|_| truths)
             };
             match groups.iter_mut().find_map(|group| member(group).map(|member| (group, member))) {
                 Some((group, member)) => group.push((theta, member)),
@@ -344,7 +359,34 @@ impl Solver<'_> {
         }
         let tied =
             |group: &Vec<(f64, &Direction)>| Direction::combination(group).tied(&self.problem.classes, near);
-        groups.iter().map(|group| self.column(&tied(group))).collect()
+        let mut columns: Vec<Column> = Vec::new();
+        let plain = groups.iter().map(tied).map(|direction| self.told_plainly(direction));
+        for direction in plain.chain(self.needed_truths()) {
+            // Two may have become one.
+            if columns.iter().flat_map(|column| &column.members).all(|other| *other != direction) {
+                columns.push(self.column(&direction));
+            }
+        }
+        columns
+    }
+
+    /// The truths that every optimum tells some users if zeros are allowed: without, they would gain without limit, `E[1/P_x] = ∞`.
+    fn needed_truths(&self) -> Vec<Direction> {
+        let Problem { classes, cone, parts, .. } = self.problem;
+        let rare = |x: &usize| cone.floor == 0.0 && parts.iter().any(|(_, part)| part.alpha()[*x] <= 1.0);
+        let first = |x: &usize| !classes.of[..*x].contains(&classes.of[*x]);
+        let truth = |x: usize| (0..classes.inputs()).map(|z| z == x).collect::<Vec<bool>>();
+        (0..classes.inputs()).filter(rare).filter(first).map(|x| cone.two_valued(&truth(x))).collect()
+    }
+
+    /// The truth about a value instead of what hardly differs from it. If a row were that and not the truth, what the truth gains would depend on
+    /// how rare the value can be, further down than random points reach.
+    fn told_plainly(&self, direction: Direction) -> Direction {
+        let most = direction.values.iter().copied().fold(0.0, f64::max);
+        let members: Vec<bool> = direction.values.iter().map(|v| *v > HARDLY * most).collect();
+        let single = members.iter().filter(|member| **member).count() == 1;
+        let reached = self.rule.method() == Method::Quadrature || self.problem.cone.floor > 0.0;
+        if single && !reached { self.problem.cone.two_valued(&members) } else { direction }
     }
 
     fn design(&self, found: &Candidate) -> Design {
@@ -438,7 +480,7 @@ impl Solver<'_> {
         }
         // Rounding must not raise the level: a trace of the protocol that says nothing, with the same weights.
         // Without a level the zeros stay zeros.
-        let blank = if self.problem.epsilon.is_some() { BLANK } else { 0.0 };
+        let blank = self.problem.epsilon.map_or(0.0, |epsilon| BLANK / epsilon.min(1.0));
         for row in &mut rows {
             let mean = row.iter().sum::<f64>() / row.len() as f64;
             row.iter_mut().for_each(|q| *q += blank * (mean - *q));
@@ -482,13 +524,14 @@ fn most_points(inputs: usize) -> usize {
 }
 
 /// Where to look for directions that gain more: near those that count, and those that gained most.
-fn starts(found: &Candidate) -> Vec<&Direction> {
+fn starts(found: &Candidate, cone: Cone) -> Vec<&Direction> {
     let counting =
         found.columns.iter().zip(&found.weights.theta).filter(|(_, theta)| **theta > NEGLIGIBLE_WEIGHT);
     let mut starts: Vec<&Direction> = counting.map(|(column, _)| &column.members[0]).collect();
     let most = starts.len() + CLIMBED;
+    let apart = APART * cone.span.powi(2);
     for (_, direction) in &found.search.found {
-        if starts.len() < most && starts.iter().all(|other| direction.distance(other) > APART) {
+        if starts.len() < most && starts.iter().all(|other| direction.distance(other) > apart) {
             starts.push(direction);
         }
     }
