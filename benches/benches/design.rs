@@ -44,9 +44,12 @@ fn design(&(epsilon, privacy, alpha): &Case) -> Design {
 fn table(name: &str, cases: &[Case]) {
     println!("Best protocols: {name}");
     let mut last = None;
+    // Only cases that differ in the number of inputs alone tell how cost grows.
+    let grows = cases.iter().all(|case| case.1 == cases[0].1);
     for case in cases {
         let (time, design) = once(|| design(case));
-        let growth = last.map_or_else(String::new, |last| format!("{:.1} times", ratio(time, last)));
+        let growth =
+            last.filter(|_| grows).map_or_else(String::new, |last| format!("{:.1} times", ratio(time, last)));
         let certificate = design.certificate;
         println!(
             "  epsilon {:<4} S_mu {:<4} alpha {:?}\n    gap {:.1e}, {} directions on {} points, {time:.1?}   {growth}",
