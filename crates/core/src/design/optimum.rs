@@ -138,7 +138,7 @@ impl<'a> Problem<'a> {
         let mut found = solver.run(solver.first_columns())?;
         loop {
             let rule = rule(points);
-            let is_last = rule.method() == Method::Quadrature || points * GROWTH > most_points(inputs);
+            let is_last = rule.is_converged || points * GROWTH > most_points(inputs);
             let solver = Solver { problem: self, rule: &rule, leakage: &leakage, is_last };
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
             let Search { priced, bound, .. } = found.search;

@@ -31,6 +31,8 @@ pub(super) struct Rule {
     pub check: Vec<Node>,
     /// Number of replicates, 1 for a tensor rule.
     pub replicates: usize,
+    /// Whether more points would make no other rule.
+    pub is_converged: bool,
     /// The weight of the points that were left out.
     left_out: f64,
 }
@@ -80,7 +82,7 @@ impl Rule {
         let trapezoid = || {
             let step = trapezoid_step(parts[0].1.alpha(), contrast, share);
             let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
-            Rule::tensor(rule(step), rule(1.4 * step))
+            Rule::tensor(rule(step), rule(1.4 * step), false)
         };
         if inputs <= 3 {
             return trapezoid();
@@ -88,7 +90,7 @@ impl Rule {
         let order = gauss_order(contrast);
         if (order as f64).powi(inputs as i32 - 1) <= share as f64 {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
-            return Rule::tensor(rule(order), rule(order - 1));
+            return Rule::tensor(rule(order), rule(order - 1), true);
         }
         if inputs <= MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
@@ -96,12 +98,12 @@ impl Rule {
         let turns = turns(classes);
         let length = (share / (REPLICATES * turns.len())).max(1);
         let nodes = quasi_random(parts, &turns, length, seed);
-        Rule { nodes, check: vec![], replicates: REPLICATES, left_out: 0.0 }
+        Rule { nodes, check: vec![], replicates: REPLICATES, is_converged: false, left_out: 0.0 }
     }
 
-    fn tensor(nodes: Vec<Node>, check: Vec<Node>) -> Self {
+    fn tensor(nodes: Vec<Node>, check: Vec<Node>, is_converged: bool) -> Self {
         let kept: f64 = nodes.iter().map(|node| node.weight).sum();
-        Rule { nodes, check, replicates: 1, left_out: (1.0 - kept).max(0.0) }
+        Rule { nodes, check, replicates: 1, is_converged, left_out: (1.0 - kept).max(0.0) }
     }
 
     /// How means over the rule are found.
