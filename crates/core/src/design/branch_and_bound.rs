@@ -39,6 +39,8 @@ pub(super) struct Search {
     pub bound: f64,
     /// The directions that gain most beyond their cost, by how much (which may be below zero); best first.
     pub found: Vec<(f64, Direction)>,
+    /// The largest gain beyond cost of a direction that was priced, with its error where errors count.
+    pub seen: f64,
     /// How many directions were priced.
     pub priced: usize,
 }
@@ -47,11 +49,11 @@ pub(super) struct Search {
 const REMEMBERED: usize = 256;
 
 impl Search {
-    fn new(bound: f64, mut found: Vec<(f64, Direction)>) -> Self {
+    fn new(bound: f64, seen: f64, mut found: Vec<(f64, Direction)>) -> Self {
         let priced = found.len();
         found.sort_by(|l, r| r.0.total_cmp(&l.0));
         found.truncate(REMEMBERED);
-        Search { bound, found, priced }
+        Search { bound, found, seen, priced }
     }
 }
 
@@ -66,7 +68,7 @@ pub(super) fn all_two_valued(prices: &Prices<'_>, cost: &Cost<'_>, classes: &Cla
         directions.iter().zip(&gains).map(|(direction, gain)| gain.value - cost.at(direction)).collect();
     let bounds = excesses.iter().zip(&gains).map(|(excess, gain)| excess + gain.error);
     let bound = bounds.fold(f64::NEG_INFINITY, f64::max);
-    Search::new(bound, excesses.into_iter().zip(directions).collect())
+    Search::new(bound, bound, excesses.into_iter().zip(directions).collect())
 }
 
 /// A cone between directions, by their places in the list of all, and its bound.
@@ -169,7 +171,8 @@ impl<'a> BranchAndBound<'a> {
             }
         }
         let bound = open.peek().map_or(settled, |cell| settled.max(cell.bound));
-        Search::new(bound, self.all.into_iter().map(|priced| (priced.excess, priced.direction)).collect())
+        let found = self.all.into_iter().map(|priced| (priced.excess, priced.direction)).collect();
+        Search::new(bound, self.seen, found)
     }
 
     /// The cones of directions that fall along an order of the inputs.

@@ -141,8 +141,9 @@ impl<'a> Problem<'a> {
             let is_last = rule.is_converged || points * GROWTH > most_points(inputs);
             let solver = Solver { problem: self, rule: &rule, leakage: &leakage, is_last };
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
-            let Search { priced, bound, .. } = found.search;
-            if is_last || bound <= self.gain(1.0) {
+            let Search { priced, bound, seen, .. } = found.search;
+            // More points do not help where it is the bound that is loose.
+            if is_last || seen <= self.gain(1.0) {
                 return Ok(solver.design(&found));
             }
             if self.is_over(priced, bound) {
