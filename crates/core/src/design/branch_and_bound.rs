@@ -135,7 +135,7 @@ pub(super) struct BranchAndBound<'a> {
     /// Whether the errors of means over the prior count as gains: for a certificate they do.
     errors_count: bool,
     all: Vec<Priced>,
-    /// The largest gain beyond cost that was seen: no bound can be below.
+    /// The largest gain beyond cost that was seen, its error included if errors count.
     seen: f64,
     /// The middle of an edge, by its two ends.
     middles: HashMap<(u32, u32), u32>,
