@@ -47,6 +47,13 @@ impl Direction {
         Direction { values: sum(|u| &u.values), deviations: sum(|u| &u.deviations) }
     }
 
+    /// `v_x − u_x` for another direction `u`, with all its digits.
+    pub fn minus(&self, other: &Direction) -> Vec<f64> {
+        let mean = |deviations: &[f64]| deviations.iter().sum::<f64>() / deviations.len() as f64;
+        let (here, there) = (mean(&self.deviations), mean(&other.deviations));
+        self.deviations.iter().zip(&other.deviations).map(|(d, e)| (d - here) - (e - there)).collect()
+    }
+
     /// The direction proportional to `floor + span · height_x`; `None` if that is zero.
     pub fn of_heights(heights: &[f64], floor: f64, span: f64) -> Option<Self> {
         let mean = floor + span * heights.iter().sum::<f64>() / heights.len() as f64;

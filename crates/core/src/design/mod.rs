@@ -32,6 +32,7 @@ mod price;
 mod program;
 mod requirement;
 mod rule;
+mod simplex;
 mod triangle;
 
 pub use certificate::Certificate;

@@ -5,6 +5,19 @@ pub(super) fn entries(n: usize) -> usize {
     n * (n + 1) / 2
 }
 
+/// `lᵀ M r`.
+pub(super) fn bilinear(triangle: &[f64], left: &[f64], right: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for x in 0..left.len() {
+        let row = &triangle[entries(x)..=entries(x) + x];
+        for (z, entry) in row[..x].iter().enumerate() {
+            sum += entry * (left[x] * right[z] + left[z] * right[x]);
+        }
+        sum += row[x] * left[x] * right[x];
+    }
+    sum
+}
+
 /// Adds `weight · d dᵀ`.
 pub(super) fn add_square(triangle: &mut [f64], d: &[f64], weight: f64) {
     let mut k = 0;
