@@ -210,15 +210,10 @@ pub(crate) struct AccuracyArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct TimeArguments {
-    /// Time for each Monte Carlo number of many users; then its best estimate is given
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "120",
-        value_parser = time_limit,
-        allow_negative_numbers = true
-    )]
-    time_limit: Duration,
+    /// Time for each Monte Carlo number of many users, and for the search of a design; then the best so far is given [default: 120 a number, 600
+    /// a search]
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit, allow_negative_numbers = true)]
+    time_limit: Option<Duration>,
 }
 
 impl TimeArguments {

@@ -25,9 +25,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Nothing is said about numbers that are found sooner.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long a number, and the search of a design, may take if nothing is said.
+const NUMBER_LIMIT: Duration = Duration::from_secs(120);
+const DESIGN_LIMIT: Duration = Duration::from_secs(600);
+
 /// Watches the computations of one command.
 pub(crate) struct Watch {
-    limit: Duration,
+    limit: Option<Duration>,
     /// Whether somebody sees a line of progress.
     seen: bool,
     interrupted: Arc<AtomicBool>,
@@ -42,7 +46,7 @@ struct Clock {
 
 impl Watch {
     /// A watch that listens to Ctrl-C, ends each number after a time, and tells of progress unless it is to be quiet.
-    pub(crate) fn new(limit: Duration, quiet: bool) -> Self {
+    pub(crate) fn new(limit: Option<Duration>, quiet: bool) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         let told = std::io::stderr().is_terminal();
@@ -65,15 +69,16 @@ impl Watch {
 
     /// Hears of a step, and says whether to go on.
     pub(crate) fn hear(&self, step: &Step) -> ControlFlow<()> {
+        let limit = self.limit.unwrap_or(if step.is_design() { DESIGN_LIMIT } else { NUMBER_LIMIT });
         // Unwrap safety: nothing panics while it holds the lock.
         let mut clock = self.clock.lock().unwrap();
         if step.progress.draws == 0 {
             clock.start = Instant::now();
         } else if self.seen && clock.is_due() {
-            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), self.limit)));
+            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), limit)));
             clock.said = Some(Instant::now());
         }
-        if self.interrupted() || clock.start.elapsed() >= self.limit {
+        if self.interrupted() || clock.start.elapsed() >= limit {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -91,7 +96,7 @@ impl Watch {
             ));
             clock.said = Some(Instant::now());
         }
-        if self.interrupted() || clock.start.elapsed() >= self.limit {
+        if self.interrupted() || clock.start.elapsed() >= self.limit.unwrap_or(NUMBER_LIMIT) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -141,7 +146,7 @@ fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
         Sought::Metric(metric) => Metric::symbol(*metric).to_owned(),
         Sought::Error(estimator) => format!("error of {}", estimator.name()),
     };
-    if *users == 0 {
+    if step.is_design() {
         let Progress { draws, error, tolerance, .. } = progress;
         return format!("design: {draws} directions priced, gap {error:.1e}, wanted {tolerance:.1e}");
     }

@@ -371,6 +371,44 @@ mod tests {
     use crate::design::rule::Rule;
     use crate::prior::Dirichlet;
 
+    #[test]
+    fn at_high_privacy_few_directions_are_enough() {
+        // With a price on leakage just above what any direction gains, gain and cost bend alike, and plain bounds are far above both.
+        let prior = Dirichlet::new(vec![0.5, 1.0, 2.5]).unwrap();
+        let classes = Classes::new(prior.alpha());
+        let parts = [(1.0, &prior)];
+        let (floor, span) = ((-1e-3f64).exp(), -(-1e-3f64).exp_m1());
+        let cone = Cone { floor, span };
+        let rule = Rule::new(&parts, &classes, 1e-3, 1_500, 0);
+        let column = |x: usize| {
+            let members: Vec<bool> = (0..3).map(|z| z == x).collect();
+            Column::new(&cone.two_valued(&members), 0.0, &classes, &rule)
+        };
+        let columns: Vec<Column> = (0..3).map(column).collect();
+        let prices = Prices::new(&rule, &columns, &[1.0 / 3.0; 3], 3).unwrap();
+        let leakage = LeakageOf(&parts);
+        let directions = grid(cone);
+        let gains = prices.of_each(&directions);
+        let worth = |(direction, gain): (&Direction, &Mean)| gain.value / leakage.at(direction).max(1e-12);
+        let nu = 1.02 * directions.iter().zip(&gains).map(worth).fold(0.0, f64::max);
+        let cost = Cost { lambda: vec![0.0; 3], nu, leakage: &leakage };
+        let tolerance = 1e-3 * gains.iter().map(|gain| gain.value).fold(0.0, f64::max);
+        let search = |errors_count: bool| {
+            let patience = Patience {
+                aim: tolerance,
+                tolerance,
+                hopeless: f64::INFINITY,
+                most: 100_000,
+                least: 0,
+                is_over: &|_, _| false,
+            };
+            BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, &patience)
+        };
+        let (plain, second_order) = (search(false), search(true));
+        assert!(second_order.bound <= tolerance && plain.bound <= tolerance);
+        assert!(5 * second_order.priced < plain.priced, "{} {}", second_order.priced, plain.priced);
+    }
+
     /// Directions of three inputs, a triangle of them.
     fn grid(cone: Cone) -> Vec<Direction> {
         let steps = 60;
@@ -386,9 +424,10 @@ mod tests {
         let classes = Classes::new(prior.alpha());
         let parts = [(1.0, &prior)];
         let leakage = LeakageOf(&parts);
-        for epsilon in [f64::INFINITY, 2.0] {
+        for (epsilon, errors_count) in [(f64::INFINITY, false), (2.0, false), (2.0, true), (0.02, true)] {
             let cone = Cone { floor: (-epsilon).exp(), span: -(-epsilon).exp_m1() };
-            let rule = Rule::new(&parts, &classes, 1e4, 1_500, 0);
+            let contrast = if epsilon < 1.0 { epsilon } else { 1e4 };
+            let rule = Rule::new(&parts, &classes, contrast, 1_500, 0);
             let truths = [[true, false, false], [false, true, false], [false, false, true]];
             let columns: Vec<Column> = truths
                 .iter()
@@ -399,8 +438,10 @@ mod tests {
             let gains = prices.of_each(&directions);
             // From where all gain to where nothing does.
             for (lambda, nu) in [(0.0, 3.0), (-1.0, 30.0), (1.0, 12.0), (3.0, 40.0), (12.0, 1.0)] {
+                let nu = nu / cone.span.powi(2);
                 let cost = Cost { lambda: vec![lambda, 0.5 * lambda, 2.0 * lambda], nu, leakage: &leakage };
-                let excess = |(direction, gain): (&Direction, &Mean)| gain.value - cost.at(direction);
+                let counted = |gain: &Mean| gain.value + if errors_count { gain.error } else { 0.0 };
+                let excess = |(direction, gain): (&Direction, &Mean)| counted(gain) - cost.at(direction);
                 let most = directions.iter().zip(&gains).map(excess).fold(f64::NEG_INFINITY, f64::max);
                 let patience = Patience {
                     aim: most.abs() * 1e-3,
@@ -410,7 +451,7 @@ mod tests {
                     least: 0,
                     is_over: &|_, _| false,
                 };
-                let search = BranchAndBound::new(&prices, &cost, false).run(&classes, cone, &patience);
+                let search = BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, &patience);
                 let bound = search.bound;
                 assert!(bound >= most - 1e-9 * most.abs(), "{epsilon} {lambda} {nu}: {bound} below {most}");
                 let slack = (CLOSE - 1.0) * most.max(0.0) + 2e-3 * most.abs();

@@ -193,7 +193,7 @@ impl Solver<'_> {
             let weights = self.weights(&columns, &start)?;
             let found = self.judged(columns, weights, Purpose::Round)?;
             let over = self.problem.is_over(found.search.priced, found.search.bound);
-            if found.gaining.is_empty() || round == ROUNDS || over {
+            if found.left() <= self.problem.gain(LEFT_BY_ROUNDS) || round == ROUNDS || over {
                 return Ok(found);
             }
             (columns, start) = self.with(found);
@@ -287,8 +287,9 @@ impl Solver<'_> {
         let cone = self.problem.cone;
         // At high privacy all directions are near each other.
         let same = SAME * cone.span.powi(2);
-        let climbed: Vec<(f64, Direction)> =
+        let mut climbed: Vec<(f64, Direction)> =
             starts(found, cone).par_iter().map(|start| climbed(prices, cost, cone, start)).collect();
+        climbed.sort_by(|l, r| r.0.total_cmp(&l.0));
         let mut chosen: Vec<(f64, Direction)> = Vec::new();
         for (excess, direction) in climbed.into_iter().filter(|(excess, _)| *excess > least) {
             let direction = self.told_plainly(direction);
@@ -296,6 +297,7 @@ impl Solver<'_> {
             let present = |column: &Column| column.members.iter().any(|m| m.distance(&direction) < same);
             if !found.columns.iter().any(present)
                 && chosen.iter().all(|(_, other)| other.distance(&direction) > same)
+                && chosen.len() < ENTERING
             {
                 chosen.push((excess, direction));
             }
@@ -561,7 +563,7 @@ fn starts(found: &Candidate, cone: Cone) -> Vec<&Direction> {
 /// How often a thorough search may find a gain that is added.
 const REPAIRS: usize = 4;
 /// Directions priced in a round, and for the certificate.
-const SEARCH_DIRECTIONS: usize = 1_500;
+const SEARCH_DIRECTIONS: usize = 400;
 const CERTIFYING_DIRECTIONS: usize = 400_000;
 /// Directions that are improved in a round, and how far apart they begin.
 const CLIMBED: usize = 6;

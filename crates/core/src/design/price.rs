@@ -329,3 +329,54 @@ impl Cost<'_> {
         self.linear(direction) + limited
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::direction::Classes;
+    use crate::design::triangle::bilinear;
+    use crate::split_mix::split_mix;
+
+    #[test]
+    fn gain_and_leakage_are_between_the_bounds_of_second_order() {
+        let prior = Dirichlet::new(vec![0.5, 1.0, 2.5, 0.8]).unwrap();
+        let classes = Classes::new(prior.alpha());
+        let parts = [(1.0, &prior)];
+        let leakage = LeakageOf(&parts);
+        for epsilon in [2.0f64, 1e-4] {
+            let (floor, span) = ((-epsilon).exp(), -(-epsilon).exp_m1());
+            let rule = Rule::new(&parts, &classes, epsilon.exp_m1(), 2_000, 0);
+            let column = |x: usize| {
+                let members: Vec<bool> = (0..4).map(|z| z == x).collect();
+                Column::new(&Direction::two_valued(&members, floor, span), 0.0, &classes, &rule)
+            };
+            let columns: Vec<Column> = (0..4).map(column).collect();
+            let prices = Prices::new(&rule, &columns, &[0.1, 0.2, 0.3, 0.4], 4).unwrap();
+            let random = |i: u64| {
+                let heights: Vec<f64> = (0..4).map(|x| split_mix(i, x) as f64 / u64::MAX as f64).collect();
+                Direction::of_heights(&heights, floor, span)
+            };
+            let directions: Vec<Direction> = (0..40).filter_map(random).collect();
+            for pair in directions.chunks_exact(2) {
+                let (c, v) = (&pair[0], &pair[1]);
+                let step = v.minus(c);
+                let ratios = c.values.iter().zip(&v.values).map(|(c, v)| c / v);
+                let (least, most) = ratios.fold((f64::INFINITY, 0.0f64), |(l, m), r| (l.min(r), m.max(r)));
+                let gain = prices.of_each(std::slice::from_ref(v))[0].value;
+                for (about, there, name) in
+                    [(prices.about(c), gain, "gain"), (leakage.about(c), leakage.at(v), "leakage")]
+                {
+                    let slope: f64 = about.slope.iter().zip(&step).map(|(s, w)| s * w).sum();
+                    let beyond = there - about.value - slope;
+                    let bend = 0.5 * bilinear(&about.curvature, &step, &step);
+                    // What rounding leaves of a difference of three numbers.
+                    let rounding = 1e-9 * (there + about.value);
+                    assert!(
+                        beyond <= most * bend + rounding && beyond >= least * bend - rounding,
+                        "{epsilon} {name}: {beyond} is not {least} to {most} times {bend}"
+                    );
+                }
+            }
+        }
+    }
+}

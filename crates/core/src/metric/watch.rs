@@ -26,6 +26,13 @@ pub struct Step {
     pub progress: Progress,
 }
 
+impl Step {
+    /// Whether the best protocol is being searched.
+    pub fn is_design(&self) -> bool {
+        self.users == 0
+    }
+}
+
 /// Called before each number of many users is begun, before every of its draws and after every round of them.
 ///
 /// [`ControlFlow::Break`] before it is begun leaves it out ([`super::Absence::Stopped`]); later it ends the number with its
