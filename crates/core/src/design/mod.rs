@@ -17,7 +17,7 @@
 //!
 //! # Rooms
 //! `rule` the points of the prior, `calibration` their weights, `direction` directions and orbits, `program` the weights of given directions,
-//! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
+//! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `simplex` a bound on a quadratic function, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
 //! single report.
 
 mod branch_and_bound;

@@ -203,7 +203,8 @@ impl Solver<'_> {
 
     /// The columns of a design on other points.
     fn taken_over(&self, design: &Candidate) -> (Vec<Column>, Vec<f64>) {
-        let counting = design.columns.iter().zip(&design.weights.theta).filter(|(_, t)| **t > 1e-6);
+        let counting =
+            design.columns.iter().zip(&design.weights.theta).filter(|(column, t)| counts(column, **t));
         counting.map(|(column, t)| (self.column(&column.members[0]), t.max(1e-3))).unzip()
     }
 
@@ -307,7 +308,8 @@ impl Solver<'_> {
 
     /// The columns that count, with those that gain.
     fn with(&self, found: Candidate) -> (Vec<Column>, Vec<f64>) {
-        let counting = found.columns.into_iter().zip(found.weights.theta).filter(|(_, t)| *t > 1e-6);
+        let counting =
+            found.columns.into_iter().zip(found.weights.theta).filter(|(column, t)| counts(column, *t));
         let entering = found.gaining.iter().map(|(_, direction)| (self.column(direction), 1e-2));
         counting.chain(entering).map(|(column, t)| (column, t.max(1e-3))).unzip()
     }
@@ -538,6 +540,11 @@ fn climbed(prices: &Prices<'_>, cost: &Cost<'_>, cone: Cone, from: &Direction) -
         }
     }
     best
+}
+
+/// Whether a column stays while others enter. Truths do: an optimum may need some, however little.
+fn counts(column: &Column, theta: f64) -> bool {
+    theta > 1e-6 || column.members[0].is_truth()
 }
 
 /// Points of the largest rule: a column holds a triangle of numbers for each.
