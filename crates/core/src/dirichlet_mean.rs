@@ -247,7 +247,7 @@ impl LinearForm {
 /// times faster than a [`LinearForm`] for each.
 ///
 /// # Accuracy
-/// `1e-12`, absolute or as a share of the largest deviation; the step is fixed.
+/// Absolute `1e-12`; where coefficients hardly differ, a share of the largest deviation: `1e-11` at `1e-5`, `1e-8` at `3e-8` (measured). The step is fixed.
 pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
     let total: f64 = terms.iter().map(|(alpha, ..)| alpha).sum();
     let mean = terms.iter().map(|(alpha, c, _)| alpha * c).sum::<f64>() / total;

@@ -207,6 +207,9 @@ fn the_certificate_for_six_unlike_values_holds() {
 #[test]
 fn the_certificate_for_both_holds() {
     check(&report(3, Some(2.0), Some(0.7), "jeffreys"), &[0.5; 3]);
+    // Where gain and leakage are both nearly quadratic.
+    let alpha = "dirichlet:alpha=0.5/1/2/3";
+    check(&report(4, Some(0.01), Some(0.999_999), alpha), &[0.5, 1.0, 2.0, 3.0]);
 }
 
 #[test]

@@ -160,7 +160,7 @@ impl<'a> BranchAndBound<'a> {
     }
 
     pub(super) fn run(mut self, classes: &Classes, cone: Cone, patience: &Patience<'_>) -> Search {
-        let mut open: BinaryHeap<Cell> = self.first_cells(classes, cone).into();
+        let mut open: BinaryHeap<Cell> = self.first_cells(classes, cone, patience.aim).into();
         // The largest bound of the cells that need not be halved.
         let mut settled = f64::NEG_INFINITY;
         while let Some(bound) = open.peek().map(|cell| cell.bound) {
@@ -188,7 +188,7 @@ impl<'a> BranchAndBound<'a> {
     }
 
     /// The cones of directions that fall along an order of the inputs.
-    fn first_cells(&mut self, classes: &Classes, cone: Cone) -> Vec<Cell> {
+    fn first_cells(&mut self, classes: &Classes, cone: Cone, enough: f64) -> Vec<Cell> {
         let orders = classes.orders();
         let first = |order: &[usize], k: usize| order[..k].iter().map(|x| 1u32 << x).sum::<u32>();
         let sets = |order: &Vec<usize>| (1..=order.len()).map(|k| first(order, k)).collect::<Vec<u32>>();
@@ -197,7 +197,7 @@ impl<'a> BranchAndBound<'a> {
         let members = |set: &u32| (0..classes.inputs()).map(|x| set >> x & 1 == 1).collect::<Vec<bool>>();
         self.price(all_sets.iter().map(|set| cone.two_valued(&members(set))).collect());
         let edges = |order: &Vec<usize>| sets(order).iter().map(|set| places[set]).collect::<Box<[u32]>>();
-        orders.par_iter().map(|order| self.cell(edges(order), f64::INFINITY, f64::NEG_INFINITY)).collect()
+        orders.par_iter().map(|order| self.cell(edges(order), f64::INFINITY, enough)).collect()
     }
 
     fn price(&mut self, directions: Vec<Direction>) {
@@ -270,6 +270,7 @@ impl<'a> BranchAndBound<'a> {
         let rises: Vec<f64> = steps.iter().map(rise).collect();
         let places = (0..steps.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let form: Vec<f64> = places.map(|(i, j)| bilinear(&bend, &steps[i], &steps[j])).collect();
+        // Errors are taken to be largest at the corners, as they nearly are: they are estimates themselves.
         let error = priced.iter().map(|edge| edge.error).fold(0.0, f64::max);
         let bound = error + largest_on_simplex(&rises, &form, enough - error);
         if bound.is_nan() { f64::INFINITY } else { bound }

@@ -16,7 +16,6 @@ use crate::evaluation::Method;
 use crate::leakage::{UserPrior, user_entropy};
 use crate::prior::Dirichlet;
 use crate::protocol::Protocol;
-use crate::special::ln_beta;
 
 /// Inputs for which all `2^a` two-valued directions are priced.
 pub(super) const MOST_INPUTS: usize = 12;
@@ -43,9 +42,11 @@ const ENTERING: usize = 16;
 const NEGLIGIBLE_WEIGHT: f64 = 1e-5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
 const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
-/// Values below this share of the largest are hardly there, if a point of the prior could have missed by this share of the gap what they count.
+/// Values below this share of the largest are hardly there if the value of the largest has a parameter below [`RARE`], so that `1/P_x` has a heavy tail;
+/// and else below the second.
 const HARDLY: f64 = 2e-4;
-const MISSED: f64 = 0.25;
+const HARDLY_AT_ALL: f64 = 1e-5;
+const RARE: f64 = 1.5;
 /// The share of a protocol that says nothing in a design: some units of the last place, and far below any error.
 const BLANK: f64 = 1e-14;
 /// The budget is missed by so much on the safe side, more than its evaluation is off by.
@@ -389,28 +390,21 @@ impl Solver<'_> {
     /// The truth about a value instead of what hardly differs from it. If a row were that and not the truth, what the truth gains would depend on
     /// how rare the value can be, further down than random points reach.
     fn told_plainly(&self, direction: Direction) -> Direction {
-        let reached = self.rule.method() == Method::Quadrature || self.problem.cone.floor > 0.0;
-        let members: Vec<bool> = (0..direction.values.len()).map(|x| direction.values[x] > 1.0).collect();
-        let largest = direction.values.iter().copied().fold(0.0, f64::max);
-        let others = direction.values.iter().copied().filter(|v| *v < largest).fold(0.0, f64::max);
-        let hardly = others < HARDLY * largest;
-        let missed = |x: usize| self.missed(x, others / largest) > self.problem.gain(MISSED);
-        let told = members.iter().position(|member| *member).filter(|x| hardly && !reached && missed(*x));
-        if told.is_some() { self.problem.cone.two_valued(&members) } else { direction }
-    }
-
-    /// About what the truth about `x` gains where `x` is rarer than at any point, beside a row that is `ratio` as likely for other values:
-    /// `(a − 1) E[ratio/P_x]` there.
-    fn missed(&self, x: usize, ratio: f64) -> f64 {
-        let points = self.rule.nodes.len() as f64;
-        let mean = |(_, part): &(f64, &Dirichlet)| {
-            let (alpha, total) = (part.alpha()[x], part.total());
-            // Where the distribution function of P_x, p^α/(α B), is that of one point.
-            let rarest = (((alpha / points).ln() + ln_beta(alpha, total - alpha)) / alpha).exp();
-            if alpha > 1.0 { alpha / (alpha - 1.0) / (points * rarest) } else { f64::INFINITY }
-        };
-        let means = self.problem.parts.iter().map(mean);
-        (self.problem.classes.inputs() as f64 - 1.0) * ratio * means.fold(0.0, f64::max)
+        let Problem { cone, parts, .. } = self.problem;
+        let reached = self.rule.method() == Method::Quadrature || cone.floor > 0.0;
+        let (truth, largest) = direction
+            .values
+            .iter()
+            .enumerate()
+            .fold((0, 0.0), |l, r| if *r.1 > l.1 { (r.0, *r.1) } else { l });
+        let rare = parts.iter().any(|(_, part)| part.alpha()[truth] < RARE);
+        let hardly = largest * if rare { HARDLY } else { HARDLY_AT_ALL };
+        let others = (0..direction.values.len()).filter(|x| *x != truth);
+        if reached || others.map(|x| direction.values[x]).any(|v| v > hardly) {
+            return direction;
+        }
+        let members: Vec<bool> = (0..direction.values.len()).map(|x| x == truth).collect();
+        cone.two_valued(&members)
     }
 
     fn design(&self, found: &Candidate) -> Design {

@@ -35,7 +35,8 @@ pub(super) fn largest_on_simplex(linear: &[f64], form: &[f64], enough: f64) -> f
         }
         // From the present corner of the smallest slope to the one of the largest, as far as the function rises.
         let bend = fall[(to, to)] + fall[(from, from)] - 2.0 * fall[(to, from)];
-        let step = ((slopes[to] - slopes[from]) / (2.0 * bend)).min(shares[from]);
+        // Rounding must not make it bend the other way.
+        let step = ((slopes[to] - slopes[from]) / (2.0 * bend.max(0.0))).min(shares[from]);
         shares[to] += step;
         shares[from] -= step;
     }
