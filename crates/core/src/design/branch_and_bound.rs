@@ -9,7 +9,7 @@
 //! cones are halved until no bracket is above the tolerance.
 //!
 //! Where `h` and `νℓ` nearly cancel, as at high privacy, where both are nearly quadratic, their brackets are far above their difference. There the difference itself is
-//! bounded, by what both are to second order (`second_order`): some hundred directions where 400 000 were not enough.
+//! bounded, by what both are to second order (`second_order`).
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
