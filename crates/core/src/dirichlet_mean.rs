@@ -247,7 +247,7 @@ impl LinearForm {
 /// times faster than a [`LinearForm`] for each.
 ///
 /// # Accuracy
-/// Absolute `1e-12`; where coefficients hardly differ, a share of the largest deviation: `1e-11` at `1e-5`, `1e-8` at `3e-8` (measured). The step is fixed.
+/// Absolute `1e-12`, and as a share of the largest deviation where coefficients hardly differ; the step is fixed.
 pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
     let total: f64 = terms.iter().map(|(alpha, ..)| alpha).sum();
     let mean = terms.iter().map(|(alpha, c, _)| alpha * c).sum::<f64>() / total;
@@ -364,12 +364,12 @@ mod tests {
     #[test]
     fn leads_keep_their_digits_where_coefficients_hardly_differ() {
         // To first order in d, ln c_x − E[ln L] = d_x − Σ_z d_z (α_z + [z = x])/(α0 + 1).
-        let (alpha, d) = ([0.5, 1.0, 2.5], [0.0, 1e-9, 3e-9]);
+        let (alpha, d) = ([0.5, 1.0, 2.5], [0.0, 1e-10, 3e-10]);
         let terms: Vec<_> = alpha.iter().zip(d).map(|(alpha, d)| (*alpha, 1.0 + d, d)).collect();
         let mean: f64 = alpha.iter().zip(d).map(|(alpha, d)| alpha * d).sum();
         for (lead, d) in ln_leads(&terms).iter().zip(d) {
             let expected = d - (mean + d) / 5.0;
-            assert!((lead - expected).abs() < 1e-15, "{lead} {expected}");
+            assert!((lead - expected).abs() < 1e-18, "{lead} {expected}");
         }
     }
 

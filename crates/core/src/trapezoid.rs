@@ -69,7 +69,7 @@ const TOLERANCE: f64 = 1e-15;
 const MOST_HALVINGS: u32 = 4;
 /// A tail ends where the terms fall below this share of the sum.
 const NEGLIGIBLE: f64 = 1e-19;
-/// And below this, for functions of magnitude one whose errors are absolute.
+/// And below this share of the largest term, for functions that are found together.
 const NEGLIGIBLE_TERM: f64 = 1e-14;
 /// Rounding of one term, relative to its magnitude, in units of the machine epsilon. Measured: a node carries the
 /// error of `e^y` with `|y| ≤ 40` at most.
@@ -123,7 +123,7 @@ pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) 
 }
 
 /// The integrals of several functions as [`trapezoid`] takes them, at nodes that they share and with one step: what `step` leaves is for the
-/// caller to know. The function writes its values, of magnitude one at most.
+/// caller to know. The function writes its values.
 pub fn trapezoids(
     left: f64,
     right: f64,
@@ -145,10 +145,10 @@ pub fn trapezoids(
         largest
     };
     let core = ((right - left) / step).ceil().max(1.0) as i64;
-    (0..=core).for_each(|k| _ = add(left + k as f64 * step));
+    let largest = (0..=core).map(|k| add(left + k as f64 * step)).fold(0.0, f64::max);
     for (from, step) in [(left, -step), (left + core as f64 * step, step)] {
         let nodes = (1..=LONGEST_TAIL).map(|k| add(from + f64::from(k) * step));
-        _ = nodes.take_while(|term| *term > NEGLIGIBLE_TERM).count();
+        _ = nodes.take_while(|term| *term > NEGLIGIBLE_TERM * largest).count();
     }
 }
 
