@@ -193,6 +193,23 @@ fn rare_values_are_told_plainly() {
     }
 }
 
+/// Where little may leak, rows that tell much are rare and gain much: their means must be right to a share of that, not absolutely.
+#[test]
+fn average_privacy_alone_may_be_near_one() {
+    let cases: [(&[f64], f64); 4] = [
+        (&[93.0, 650.0, 4.9], 0.9999),
+        (&[0.45, 0.8, 0.92], 0.9999),
+        (&[1.0, 1.5, 1.5, 0.5], 0.999),
+        (&[1.2, 1.3, 1.15, 1.25, 5.0], 0.97),
+    ];
+    for (alpha, least) in cases {
+        let prior = Prior::dirichlet(alpha.to_vec()).unwrap();
+        let (protocol, gap) = design(&prior, None, Some(least));
+        assert!(gap < 1e-4, "{alpha:?} {least} {gap}");
+        assert!(privacy(&protocol, &prior) >= least);
+    }
+}
+
 /// With `ε` a thousand times smaller and the leakage a million times, every protocol tells a million times less.
 #[test]
 fn high_privacy_scales() {

@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use crate::design::price::LeakageOf;
     use crate::design::program::Column;
-    use crate::design::rule::Rule;
+    use crate::design::rule::{Rule, Wanted};
     use crate::prior::Dirichlet;
 
     #[test]
@@ -383,7 +383,8 @@ mod tests {
         let parts = [(1.0, &prior)];
         let (floor, span) = ((-1e-3f64).exp(), -(-1e-3f64).exp_m1());
         let cone = Cone { floor, span };
-        let rule = Rule::new(&parts, &classes, 1e-3, 1_500, 0);
+        let wanted = Wanted { points: 1_500, contrast: 1e-3, form: None, seed: 0 };
+        let rule = Rule::new(&parts, &classes, &wanted);
         let column = |x: usize| {
             let members: Vec<bool> = (0..3).map(|z| z == x).collect();
             Column::new(&cone.two_valued(&members), 0.0, &classes, &rule)
@@ -431,7 +432,8 @@ mod tests {
         for (epsilon, errors_count) in [(f64::INFINITY, false), (2.0, false), (2.0, true), (0.02, true)] {
             let cone = Cone { floor: (-epsilon).exp(), span: -(-epsilon).exp_m1() };
             let contrast = if epsilon < 1.0 { epsilon } else { 1e4 };
-            let rule = Rule::new(&parts, &classes, contrast, 1_500, 0);
+            let wanted = Wanted { points: 1_500, contrast, form: None, seed: 0 };
+            let rule = Rule::new(&parts, &classes, &wanted);
             let truths = [[true, false, false], [false, true, false], [false, false, true]];
             let columns: Vec<Column> = truths
                 .iter()

@@ -15,7 +15,7 @@ use crate::evaluation::Method;
 /// ```
 /// `λ`, `ν` and `B` are given here, so that (*) can be checked without knowing how they were found. What (*) rests on: all two-valued
 /// directions were priced, or all of the cone was bounded from above (`whole_cone`); `h` is a mean over points of the prior, whose error (the
-/// difference to a coarser rule, or four standard errors of independent replicates) is included in `λ`.
+/// difference to a coarser rule, or four standard errors of independent replicates) is included in `λ` and `ν`.
 /// Both are estimates: what a direction gains where a value is rarer than at any point is in neither.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {

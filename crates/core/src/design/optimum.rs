@@ -8,7 +8,7 @@ use super::direction::{Classes, Direction};
 use super::price::{Cost, LeakageOf, Prices};
 use super::program::{Column, Program, Weights};
 use super::requirement::Requirement;
-use super::rule::Rule;
+use super::rule::{Rule, Wanted};
 use super::triangle::entries;
 use super::{Design, Effort};
 use crate::error::{Error, Result};
@@ -29,7 +29,11 @@ pub(super) const MOST_INPUTS_LIMITED_SYMMETRIC: usize = 10;
 const LEFT_BY_ROUNDS: f64 = 0.25;
 const LEFT_BY_MERGING: f64 = 0.375;
 const LEFT_IN_THE_END: f64 = 0.5;
-const CERTIFIED: f64 = 0.7;
+const CERTIFIED: f64 = 0.6;
+/// Shares that the multiplier of leakage is raised for, in rounds and for a certificate. Where little may leak, what a direction gains is as many times larger as it
+/// leaks more than the budget, and so is the error of its mean. The raise allows each direction as much more as it leaks, and costs what the budget leaks.
+const RAISED_BY_ROUNDS: f64 = 0.1;
+const RAISED: f64 = 0.25;
 /// How many times fewer points are used to find the directions that count.
 const ROUGHER: usize = 8;
 /// And how many times more where the errors of means over the prior are in the way.
@@ -42,11 +46,11 @@ const ENTERING: usize = 16;
 const NEGLIGIBLE_WEIGHT: f64 = 1e-5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
 const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
-/// Values below this share of the largest are hardly there if the value of the largest has a parameter below [`RARE`], so that `1/P_x` has a heavy tail;
-/// and else below the second.
+/// Values below this share of the largest are hardly there.
 const HARDLY: f64 = 2e-4;
-const HARDLY_AT_ALL: f64 = 1e-5;
-const RARE: f64 = 1.5;
+/// The form of a protocol is taken to be between these.
+const LEAST_FORM: f64 = 1e-6;
+const MOST_FORM: f64 = 1e12;
 /// The share of a protocol that says nothing in a design: some units of the last place, and far below any error.
 const BLANK: f64 = 1e-14;
 /// The budget is missed by so much on the safe side, more than its evaluation is off by.
@@ -132,21 +136,25 @@ impl<'a> Problem<'a> {
         let inputs = self.classes.inputs();
         // With a zero in a direction only the trapezoid rule knows how far to go.
         let contrast = if self.cone.floor > 0.0 { self.cone.span / self.cone.floor } else { 1e6 };
-        let rule = |points: usize| Rule::new(self.parts, &self.classes, contrast, points, self.effort.seed);
+        let seed = self.effort.seed;
+        let rule = |points: usize, form: Option<&[f64]>| {
+            Rule::new(self.parts, &self.classes, &Wanted { points, contrast, form, seed })
+        };
         let leakage = LeakageOf(self.parts);
         let mut points = self.effort.points(inputs, self.budget.is_some());
         // Most rounds are spent on which directions count, and few points tell that.
-        let rough = rule(points / ROUGHER);
+        let rough = rule(points / ROUGHER, None);
         let solver = Solver { problem: self, rule: &rough, leakage: &leakage, is_last: false };
         let mut found = solver.run(solver.first_columns())?;
         loop {
-            let rule = rule(points);
+            let form = self.form(&found);
+            let rule = rule(points, form.as_deref());
             let is_last = rule.is_converged || points * GROWTH > most_points(inputs);
             let solver = Solver { problem: self, rule: &rule, leakage: &leakage, is_last };
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
             let Search { priced, bound, seen, .. } = found.search;
             // More points do not help where it is the bound that is loose.
-            if is_last || seen <= self.gain(1.0) {
+            if is_last || seen <= self.gain(1.0) - self.raise(RAISED) {
                 return Ok(solver.design(&found));
             }
             if self.is_over(priced, bound) {
@@ -159,14 +167,35 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// The [form](super::calibration) of a protocol of limited leakage: what is said by rows that are about no value in particular is the one thing.
+    fn form(&self, found: &Candidate) -> Option<Vec<f64>> {
+        self.budget?;
+        let inputs = self.classes.inputs();
+        let mut vague = vec![0.0; inputs];
+        for (column, theta) in found.columns.iter().zip(&found.weights.theta) {
+            let is_vague = |member: &&Direction| member.values.iter().all(|v| *v < 0.5 * inputs as f64);
+            let share = theta / column.members.len() as f64;
+            for member in column.members.iter().filter(is_vague) {
+                vague.iter_mut().zip(&member.values).for_each(|(sum, v)| *sum += share * v);
+            }
+        }
+        Some(vague.iter().map(|share| (share / (1.0 - share)).clamp(LEAST_FORM, MOST_FORM)).collect())
+    }
+
     /// Tells of a bound on the gain beyond cost, and says whether to stop.
     fn is_over(&self, priced: usize, bound: f64) -> bool {
-        self.effort.is_over(priced, bound.max(0.0) / (2.0 * (self.classes.inputs() as f64 - 1.0)))
+        let beyond = bound.max(0.0) + self.raise(RAISED);
+        self.effort.is_over(priced, beyond / (2.0 * (self.classes.inputs() as f64 - 1.0)))
     }
 
     /// The gain beyond cost that makes a share of the gap to aim at.
     fn gain(&self, share: f64) -> f64 {
         share * self.effort.gap * 2.0 * (self.classes.inputs() as f64 - 1.0)
+    }
+
+    /// The part of such a gain that the multiplier of leakage is raised for, if leakage is limited.
+    fn raise(&self, share: f64) -> f64 {
+        self.budget.map_or(0.0, |_| self.gain(share))
     }
 }
 
@@ -241,11 +270,17 @@ impl Solver<'_> {
         program.solve(start).ok_or(Error::DesignNotConverged)
     }
 
-    fn cost(&self, weights: &Weights) -> Cost<'_> {
+    /// What directions must gain less than, with the multiplier of leakage raised.
+    fn cost(&self, weights: &Weights, purpose: Purpose) -> Cost<'_> {
         let classes = &self.problem.classes;
         let lambda =
             classes.of.iter().map(|&class| weights.lambda[class] / classes.inputs() as f64).collect();
-        let nu = self.problem.budget.map_or(0.0, |budget| weights.lambda[classes.sizes.len()] / budget);
+        let raise = self.problem.raise(match purpose {
+            Purpose::Round => RAISED_BY_ROUNDS,
+            Purpose::Certificate => RAISED,
+        });
+        let nu = |budget: f64| (weights.lambda[classes.sizes.len()] + raise) / budget;
+        let nu = self.problem.budget.map_or(0.0, nu);
         Cost { lambda, nu, leakage: self.leakage }
     }
 
@@ -253,7 +288,7 @@ impl Solver<'_> {
     fn judged(&self, columns: Vec<Column>, weights: Weights, purpose: Purpose) -> Result<Candidate> {
         let prices = Prices::new(self.rule, &columns, &weights.theta, self.problem.classes.inputs())
             .ok_or(Error::DesignNotConverged)?;
-        let cost = self.cost(&weights);
+        let cost = self.cost(&weights, purpose);
         let search = self.search(&prices, &cost, purpose);
         let mut found = Candidate { columns, weights, search, gaining: Vec::new() };
         if found.search.bound > self.problem.gain(LEFT_BY_ROUNDS) {
@@ -273,7 +308,8 @@ impl Solver<'_> {
         };
         let (aim, tolerance) = (self.problem.gain(LEFT_BY_ROUNDS), self.problem.gain(CERTIFIED));
         let is_over = &|priced: usize, bound: f64| self.problem.is_over(priced, bound);
-        let hopeless = if self.is_last { f64::INFINITY } else { self.problem.gain(1.0) };
+        let hopeless =
+            if self.is_last { f64::INFINITY } else { self.problem.gain(1.0) - self.problem.raise(RAISED) };
         let patience = Patience { aim, tolerance, hopeless, most, least: SEARCH_DIRECTIONS, is_over };
         let errors_count = purpose == Purpose::Certificate;
         BranchAndBound::new(prices, cost, errors_count).run(classes, *cone, &patience)
@@ -289,8 +325,10 @@ impl Solver<'_> {
         let cone = self.problem.cone;
         // At high privacy all directions are near each other.
         let same = SAME * cone.span.powi(2);
-        let mut climbed: Vec<(f64, Direction)> =
-            starts(found, cone).par_iter().map(|start| climbed(prices, cost, cone, start)).collect();
+        let mut climbed: Vec<(f64, Direction)> = starts(found, cone)
+            .par_iter()
+            .map(|start| climbed(prices, cost, cone, start, 0.1 * least))
+            .collect();
         climbed.sort_by(|l, r| r.0.total_cmp(&l.0));
         let mut chosen: Vec<(f64, Direction)> = Vec::new();
         for (excess, direction) in climbed.into_iter().filter(|(excess, _)| *excess > least) {
@@ -387,8 +425,8 @@ impl Solver<'_> {
         (0..classes.inputs()).filter(rare).filter(first).map(|x| cone.two_valued(&truth(x))).collect()
     }
 
-    /// The truth about a value instead of what hardly differs from it. If a row were that and not the truth, what the truth gains would depend on
-    /// how rare the value can be, further down than random points reach.
+    /// The truth about a value that every optimum needs instead of what hardly differs from it. If a row were that and not the truth, what the truth gains
+    /// would depend on how rare the value can be, further down than random points reach.
     fn told_plainly(&self, direction: Direction) -> Direction {
         let Problem { cone, parts, .. } = self.problem;
         let reached = self.rule.method() == Method::Quadrature || cone.floor > 0.0;
@@ -397,10 +435,9 @@ impl Solver<'_> {
             .iter()
             .enumerate()
             .fold((0, 0.0), |l, r| if *r.1 > l.1 { (r.0, *r.1) } else { l });
-        let rare = parts.iter().any(|(_, part)| part.alpha()[truth] < RARE);
-        let hardly = largest * if rare { HARDLY } else { HARDLY_AT_ALL };
+        let needed = parts.iter().any(|(_, part)| part.alpha()[truth] <= 1.0);
         let others = (0..direction.values.len()).filter(|x| *x != truth);
-        if reached || others.map(|x| direction.values[x]).any(|v| v > hardly) {
+        if reached || !needed || others.map(|x| direction.values[x]).any(|v| v > HARDLY * largest) {
             return direction;
         }
         let members: Vec<bool> = (0..direction.values.len()).map(|x| x == truth).collect();
@@ -411,7 +448,7 @@ impl Solver<'_> {
         let Problem { classes, budget, .. } = self.problem;
         let inputs = classes.inputs() as f64;
         let beyond = found.search.bound.max(0.0);
-        let cost = self.cost(&found.weights);
+        let cost = self.cost(&found.weights, Purpose::Certificate);
         let multipliers: Vec<f64> = cost.lambda.iter().map(|lambda| lambda + beyond / inputs).collect();
         let total = multipliers.iter().sum::<f64>() + cost.nu * budget.unwrap_or(0.0);
         let leakage = found.columns.iter().zip(&found.weights.theta);
@@ -508,13 +545,19 @@ impl Solver<'_> {
     }
 }
 
-/// A local maximum of gain beyond cost, by steps along each coordinate.
-fn climbed(prices: &Prices<'_>, cost: &Cost<'_>, cone: Cone, from: &Direction) -> (f64, Direction) {
+/// A local maximum of gain beyond cost, by steps along each coordinate that gain at least `least`.
+fn climbed(
+    prices: &Prices<'_>,
+    cost: &Cost<'_>,
+    cone: Cone,
+    from: &Direction,
+    least: f64,
+) -> (f64, Direction) {
     let Cone { floor, span } = cone;
     let mut heights = from.heights(floor, span);
     let mut best = (prices.of_each(std::slice::from_ref(from))[0].value - cost.at(from), from.clone());
     let mut step = 0.1;
-    while step > 5e-4 {
+    while step > SHORTEST_STEP {
         let moves = (0..heights.len()).flat_map(|x| [(x, -step), (x, step)]).filter_map(|(x, step)| {
             let mut tried = heights.clone();
             // Steps in the square root reach the boundary, where the leakage bends most.
@@ -526,7 +569,7 @@ fn climbed(prices: &Prices<'_>, cost: &Cost<'_>, cone: Cone, from: &Direction) -
         let excesses = directions.iter().zip(&gains).map(|(v, gain)| gain.value - cost.at(v));
         let (place, excess) =
             excesses.enumerate().max_by(|l, r| l.1.total_cmp(&r.1)).unwrap_or((0, f64::NEG_INFINITY));
-        if excess > best.0 {
+        if excess > best.0 + least {
             best = (excess, directions[place].clone());
             heights.clone_from(&moves[place]);
         } else {
@@ -553,8 +596,13 @@ fn starts(found: &Candidate, cone: Cone) -> Vec<&Direction> {
     let mut starts: Vec<&Direction> = counting.map(|(column, _)| &column.members[0]).collect();
     let most = starts.len() + CLIMBED;
     let apart = APART * cone.span.powi(2);
-    for (_, direction) in &found.search.found {
-        if starts.len() < most && starts.iter().all(|other| direction.distance(other) > apart) {
+    for (place, (_, direction)) in found.search.found.iter().enumerate() {
+        // Next to the truth about a value is not the truth, and what is between may gain less than both.
+        let is_apart = |other: &&Direction| {
+            direction.distance(other) > apart || direction.is_truth() != other.is_truth()
+        };
+        // The best may be along a ridge from one that counts, where steps in single coordinates do not arrive.
+        if starts.len() < most && (place == 0 || starts.iter().all(is_apart)) {
             starts.push(direction);
         }
     }
@@ -566,8 +614,9 @@ const REPAIRS: usize = 4;
 /// Directions priced in a round, and for the certificate.
 const SEARCH_DIRECTIONS: usize = 400;
 const CERTIFYING_DIRECTIONS: usize = 400_000;
-/// Directions that are improved in a round, and how far apart they begin.
+/// Directions that are improved in a round, how far apart they begin, and the shortest step, in square roots of heights.
 const CLIMBED: usize = 6;
 const APART: f64 = 0.05;
+const SHORTEST_STEP: f64 = 1e-5;
 /// Directions nearer than this are one.
 const SAME: f64 = 1e-10;

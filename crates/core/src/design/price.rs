@@ -334,6 +334,7 @@ impl Cost<'_> {
 mod tests {
     use super::*;
     use crate::design::direction::Classes;
+    use crate::design::rule::Wanted;
     use crate::design::triangle::bilinear;
     use crate::split_mix::split_mix;
 
@@ -345,7 +346,8 @@ mod tests {
         let leakage = LeakageOf(&parts);
         for epsilon in [2.0f64, 1e-4] {
             let (floor, span) = ((-epsilon).exp(), -(-epsilon).exp_m1());
-            let rule = Rule::new(&parts, &classes, epsilon.exp_m1(), 2_000, 0);
+            let wanted = Wanted { points: 2_000, contrast: epsilon.exp_m1(), form: None, seed: 0 };
+            let rule = Rule::new(&parts, &classes, &wanted);
             let column = |x: usize| {
                 let members: Vec<bool> = (0..4).map(|z| z == x).collect();
                 Column::new(&Direction::two_valued(&members, floor, span), 0.0, &classes, &rule)

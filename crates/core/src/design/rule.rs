@@ -22,7 +22,8 @@ pub(super) struct Node {
 /// Weighted points that stand for the prior, in blocks.
 ///
 /// Few inputs get two tensor rules, of which the second, coarser one only tells how far off the first may be. More inputs get
-/// independent quasi-random replicates with [calibrated](super::calibration) weights, whose spread tells it.
+/// independent quasi-random replicates with [calibrated](super::calibration) weights, whose spread tells it. Where a value is rare now and
+/// then, more of their points are there than the prior has (`Sources`).
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// The points that the optimum is found on; replicates one after the other, all of the same length.
@@ -51,26 +52,36 @@ const REPLICATES: usize = 16;
 const STANDARD_ERRORS: f64 = 4.0;
 /// A tensor rule is used where its error in a mean is about this.
 const GAUSS_TOLERANCE: f64 = 1e-6;
-/// Trapezoids need so many more nodes that only few inputs can afford them.
-const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
+/// Trapezoids need so many more nodes that only few inputs can afford them, four if no parameter stretches them.
+const MOST_INPUTS_OF_TRAPEZOID: usize = 3;
+const LEAST_PARAMETER_OF_FOUR: f64 = 0.05;
 
 /// Points of a tensor rule of less weight are left out: half of all, in the far tails.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-13;
+
+/// Directions of a larger contrast `max v/min v − 1` gain like `1/P_x` where `P_x` is small.
+const STEEP: f64 = 100.0;
+
+/// What a rule is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Points at most.
+    pub points: usize,
+    /// The largest `max v/min v − 1` of the directions.
+    pub contrast: f64,
+    /// The [form](super::calibration) of the protocol that is to be judged, if it is known about.
+    pub form: Option<&'a [f64]>,
+    pub seed: u64,
+}
 
 /// Points of a prior with their weights.
 type WeightedPoints = Vec<(f64, Point)>;
 
 impl Rule {
-    /// A rule of at most `budget` points for a prior given by its Dirichlet parts; `contrast` is `e^ε − 1`.
-    pub(super) fn new(
-        parts: &[(f64, &Dirichlet)],
-        classes: &Classes,
-        contrast: f64,
-        budget: usize,
-        seed: u64,
-    ) -> Self {
-        let inputs = classes.inputs();
-        let share = budget / parts.len().max(1);
+    /// A rule for a prior given by its Dirichlet parts.
+    pub(super) fn new(parts: &[(f64, &Dirichlet)], classes: &Classes, wanted: &Wanted<'_>) -> Self {
+        let (inputs, contrast) = (classes.inputs(), wanted.contrast);
+        let share = wanted.points / parts.len().max(1);
         let tensor = |points: &dyn Fn(&[f64]) -> WeightedPoints| {
             let of_part = |(weight, part): &(f64, &Dirichlet)| {
                 let weight = *weight;
@@ -84,7 +95,7 @@ impl Rule {
             let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
             Rule::tensor(rule(step), rule(1.4 * step), false)
         };
-        if inputs <= 3 {
+        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
         }
         let order = gauss_order(contrast);
@@ -92,12 +103,14 @@ impl Rule {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
             return Rule::tensor(rule(order), rule(order - 1), true);
         }
-        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
+        let stretches =
+            |(_, part): &(f64, &Dirichlet)| part.alpha().iter().any(|alpha| *alpha < LEAST_PARAMETER_OF_FOUR);
+        if inputs == 4 && !parts.iter().any(stretches) {
             return trapezoid();
         }
         let turns = turns(classes);
         let length = (share / (REPLICATES * turns.len())).max(1);
-        let nodes = quasi_random(parts, &turns, length, seed);
+        let nodes = quasi_random(parts, &turns, length, wanted);
         Rule { nodes, check: vec![], replicates: REPLICATES, is_converged: false, left_out: 0.0 }
     }
 
@@ -159,22 +172,79 @@ fn trapezoid_step(alpha: &[f64], contrast: f64, budget: usize) -> f64 {
     steps.take_while(affordable).last().unwrap_or(4.0)
 }
 
-fn quasi_random(parts: &[(f64, &Dirichlet)], turns: &[Vec<usize>], length: usize, seed: u64) -> Vec<Node> {
+fn quasi_random(
+    parts: &[(f64, &Dirichlet)],
+    turns: &[Vec<usize>],
+    length: usize,
+    wanted: &Wanted<'_>,
+) -> Vec<Node> {
     let blocks: Vec<(usize, usize)> =
         (0..REPLICATES).flat_map(|replicate| (0..parts.len()).map(move |part| (replicate, part))).collect();
     let block = |&(replicate, i): &(usize, usize)| {
         let (weight, part) = parts[i];
-        let sequence = DirichletSequence::new(seed, (replicate * parts.len() + i) as u32);
-        let points = (0..length).map(|j| sequence.point(j as u32, part.alpha()));
-        let turned = points.flat_map(|point| turns.iter().map(move |turn| turned(&point, turn)));
-        let even = weight / (length * REPLICATES * turns.len()) as f64;
-        let mut nodes: Vec<Node> = turned.map(|point| Node::new(even, &point)).collect();
-        let factors = calibration(part, &nodes, length);
-        nodes.iter_mut().zip(factors).for_each(|(node, factor)| node.weight *= factor);
+        let sources = Sources::new(part, wanted.contrast > STEEP, length);
+        let points = sources.points(wanted.seed, replicate * parts.len() + i);
+        let turned = points.iter().flat_map(|point| turns.iter().map(move |turn| turned(point, turn)));
+        let mut nodes: Vec<Node> = turned.map(|point| Node::new(1.0, &point)).collect();
+        nodes.iter_mut().for_each(|node| node.weight = sources.importance(&node.p));
+        let factors = calibration(part, &sources.powers(), wanted.form, &nodes, length);
+        let even = weight / (nodes.len() * REPLICATES) as f64;
+        nodes.iter_mut().zip(factors).for_each(|(node, factor)| node.weight *= even * factor);
         nodes
     };
     blocks.par_iter().flat_map_iter(block).collect()
 }
+
+/// Where random points come from: the prior, and if directions are steep, for each input whose `1/P_x` has a mean but no variance, the prior with
+/// one value `x` less. Its density is in proportion to that of the prior times `1/P_x`, so it has the points that make such a mean.
+struct Sources<'a> {
+    prior: &'a Dirichlet,
+    rare: Vec<usize>,
+    /// Points of the prior itself, and of each other source.
+    plain: usize,
+    each: usize,
+}
+
+impl<'a> Sources<'a> {
+    fn new(prior: &'a Dirichlet, is_steep: bool, length: usize) -> Self {
+        let is_rare = |x: &usize| is_steep && prior.alpha()[*x] > 1.0 && prior.alpha()[*x] <= 2.0;
+        let rare: Vec<usize> = (0..prior.alpha().len()).filter(is_rare).collect();
+        let each = length / (2 * rare.len().max(1));
+        Sources { prior, plain: length - each * rare.len(), rare, each }
+    }
+
+    /// All points of a replicate.
+    fn points(&self, seed: u64, replicate: usize) -> Vec<Point> {
+        let alpha = self.prior.alpha();
+        let from = |source: usize, count: usize, alpha: Vec<f64>| {
+            let sequence = DirichletSequence::new(seed, (replicate * (alpha.len() + 1) + source) as u32);
+            (0..count as u32).map(move |j| sequence.point(j, &alpha))
+        };
+        let one_less = |x: usize| (0..alpha.len()).map(|z| alpha[z] - f64::from(u8::from(z == x))).collect();
+        let rare = self.rare.iter().flat_map(|&x| from(1 + x, self.each, one_less(x)));
+        from(0, self.plain, alpha.to_vec()).chain(rare).collect()
+    }
+
+    /// The density of the prior over that of the points.
+    fn importance(&self, p: &[f64]) -> f64 {
+        // P_x⁻¹/E[P_x⁻¹], the density of the prior with one value less over its own.
+        let ratio = |x: usize| (self.prior.alpha()[x] - 1.0) / (self.prior.total() - 1.0) / p[x];
+        let rare: f64 = self.rare.iter().map(|&x| ratio(x)).sum();
+        let (plain, each) = (self.plain as f64, self.each as f64);
+        (plain + each * self.rare.len() as f64) / (plain + each * rare)
+    }
+
+    /// The lowest power of each `P_x` whose mean over the points has a variance, but none below −1: that of a truth's gain.
+    fn powers(&self) -> Vec<f64> {
+        let power = |x: usize| {
+            if self.rare.contains(&x) { -1.0 } else { (JUST_BELOW_HALF * self.prior.alpha()[x]).max(-1.0) }
+        };
+        (0..self.prior.alpha().len()).map(power).collect()
+    }
+}
+
+/// The variance of `P_x^{sα_x}` is finite for `s > −1/2`.
+const JUST_BELOW_HALF: f64 = -0.45;
 
 /// The prior does not tell the inputs of a class apart, so each point counts in every rotation of its classes. The gain of a
 /// protocol's own rows is then exact under a symmetric prior, where their sum is known, and the noise of the others is less.
@@ -207,7 +277,8 @@ mod tests {
     fn every_kind_of_rule_has_the_moments_of_the_prior() {
         for (alpha, contrast) in [(vec![0.5, 1.5, 2.0], 1.7), (vec![0.5; 4], 0.5), (vec![0.5; 6], 50.0)] {
             let prior = Dirichlet::new(alpha.clone()).unwrap();
-            let rule = Rule::new(&[(1.0, &prior)], &Classes::new(&alpha), contrast, 1 << 15, 0);
+            let wanted = Wanted { points: 1 << 15, contrast, form: None, seed: 0 };
+            let rule = Rule::new(&[(1.0, &prior)], &Classes::new(&alpha), &wanted);
             let total = prior.total();
             let square = |nodes: &[Node]| nodes.iter().map(|node| node.weight * node.p[0] * node.p[0]).sum();
             let squares: Vec<f64> = rule.parts().map(square).collect();
@@ -216,5 +287,28 @@ mod tests {
             assert!((mean.value - exact).abs() <= mean.error + 1e-12, "{alpha:?} {mean:?} {exact}");
             assert!(mean.error < 1e-3, "{alpha:?} {mean:?}");
         }
+    }
+
+    /// `1/(P_1 + 10⁻⁶)` is nearly `1/P_1`, which has a mean under `Dirichlet(1.1, …)` but no variance.
+    #[test]
+    fn values_that_are_rare_now_and_then_are_met() {
+        let alpha = [1.1, 0.7, 2.5, 1.5, 3.0];
+        let prior = Dirichlet::new(alpha.to_vec()).unwrap();
+        let f = |p: f64| 1.0 / (p + 1e-6);
+        // P_1 ~ Beta(1.1, 7.7), in ln P_1 by the midpoint rule.
+        let nodes = (0..60_000).map(|i| (-1e-3 * (f64::from(i) + 0.5)).exp());
+        let (sum, norm) = nodes.fold((0.0, 0.0), |(sum, norm), p| {
+            let density = p.powf(1.1) * (1.0 - p).powf(6.7);
+            (sum + f(p) * density, norm + density)
+        });
+        let mean = |contrast: f64| {
+            let wanted = Wanted { points: 1 << 15, contrast, form: None, seed: 0 };
+            let rule = Rule::new(&[(1.0, &prior)], &Classes::new(&alpha), &wanted);
+            let sum = |nodes: &[Node]| nodes.iter().map(|node| node.weight * f(node.p[0])).sum::<f64>();
+            rule.mean(&rule.parts().map(sum).collect::<Vec<f64>>(), 1e6)
+        };
+        let (steep, flat) = (mean(1e6), mean(0.99 * STEEP));
+        assert!((steep.value - sum / norm).abs() <= steep.error, "{steep:?} {}", sum / norm);
+        assert!(steep.error < 2e-3 * steep.value && steep.error < 0.05 * flat.error, "{steep:?} {flat:?}");
     }
 }
