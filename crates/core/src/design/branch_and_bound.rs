@@ -122,7 +122,7 @@ const TOGETHER: usize = 256;
 const FEW: usize = 4_000;
 
 /// A bound is not pressed below so many times the gain of a direction that was seen.
-const CLOSE: f64 = 1.1;
+pub(super) const CLOSE: f64 = 1.1;
 
 /// When a search may end.
 pub(super) struct Patience<'a> {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::branch_and_bound::{BranchAndBound, Cone, Patience, Search, all_two_valued};
+use super::branch_and_bound::{BranchAndBound, CLOSE, Cone, Patience, Search, all_two_valued};
 use super::certificate::Certificate;
 use super::direction::{Classes, Direction};
 use super::price::{Cost, LeakageOf, Prices};
@@ -154,7 +154,7 @@ impl<'a> Problem<'a> {
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
             let Search { priced, bound, seen, .. } = found.search;
             // More points do not help where it is the bound that is loose.
-            if is_last || seen <= self.gain(1.0) - self.raise(RAISED) {
+            if is_last || seen <= self.most_seen() {
                 return Ok(solver.design(&found));
             }
             if self.is_over(priced, bound) {
@@ -193,7 +193,12 @@ impl<'a> Problem<'a> {
         share * self.effort.gap * 2.0 * (self.classes.inputs() as f64 - 1.0)
     }
 
-    /// The part of such a gain that the multiplier of leakage is raised for, if leakage is limited.
+    /// The gain beyond cost, errors included, that may be seen of a direction if the gap is to be reached: the bound rests a little above it.
+    fn most_seen(&self) -> f64 {
+        (self.gain(1.0) - self.raise(RAISED)) / CLOSE
+    }
+
+    /// The part of a gain that the multiplier of leakage is raised for, if leakage is limited.
     fn raise(&self, share: f64) -> f64 {
         self.budget.map_or(0.0, |_| self.gain(share))
     }
@@ -308,8 +313,7 @@ impl Solver<'_> {
         };
         let (aim, tolerance) = (self.problem.gain(LEFT_BY_ROUNDS), self.problem.gain(CERTIFIED));
         let is_over = &|priced: usize, bound: f64| self.problem.is_over(priced, bound);
-        let hopeless =
-            if self.is_last { f64::INFINITY } else { self.problem.gain(1.0) - self.problem.raise(RAISED) };
+        let hopeless = if self.is_last { f64::INFINITY } else { self.problem.most_seen() };
         let patience = Patience { aim, tolerance, hopeless, most, least: SEARCH_DIRECTIONS, is_over };
         let errors_count = purpose == Purpose::Certificate;
         BranchAndBound::new(prices, cost, errors_count).run(classes, *cone, &patience)
