@@ -263,14 +263,18 @@ pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
         let (s, lower) = (t / (1.0 + t), 1.0 / (1.0 + t));
         let mut ln_g = 0.0;
         for (ratio, (alpha, v, deviation)) in ratios.iter_mut().zip(&scaled) {
-            // Each keeps the digits of one of them.
-            let is_near = deviation.abs() < 0.5;
-            *ratio = if is_near { 1.0 + deviation * s } else { lower * (1.0 + v * t) };
-            ln_g -= alpha * if is_near { (deviation * s).ln_1p() } else { ratio.ln() };
+            // Both are the same; where they are near 1 the first keeps the digits of their logarithm, near 0 the second.
+            let off = deviation * s;
+            let is_near = off.abs() < 0.5;
+            *ratio = if is_near { 1.0 + off } else { lower * (1.0 + v * t) };
+            ln_g -= alpha * if is_near { off.ln_1p() } else { ratio.ln() };
         }
-        let (rise, constant) = (ln_g.exp_m1(), (-(total + 1.0) * t.ln_1p()).exp());
+        let ln_constant = -(total + 1.0) * t.ln_1p();
+        let constant = ln_constant.exp();
+        // Where parameters are large, G may be too large for a double and the constant too small, but not their product.
+        let rise = if ln_g < 1.0 { constant * ln_g.exp_m1() } else { (ln_constant + ln_g).exp() - constant };
         for (value, (ratio, (_, _, deviation))) in values.iter_mut().zip(ratios.iter().zip(&scaled)) {
-            *value = constant * (deviation * s - rise) / ratio;
+            *value = (constant * deviation * s - rise) / ratio;
         }
     });
     for (lead, (_, v, deviation)) in leads.iter_mut().zip(&scaled) {
@@ -349,6 +353,10 @@ mod tests {
             vec![(0.5, 1.0), (2.0, 1e-6), (0.05, 3.0), (1.0, 0.7)],
             vec![(50.0, 1.0), (400.0, 1.001)],
             vec![(0.01, 1e-9), (0.02, 1.0), (3.0, 2.0)],
+            vec![(93.0, 2.85), (650.0, 0.055), (4.9, 0.089)],
+            vec![(1e4, 3.0), (2e4, 1e-3), (0.5, 1.0)],
+            vec![(1e4, 1e-6), (2e4, 1.0), (1e4, 5.0)],
+            vec![(1e6, 1e-6), (0.5, 1.0), (1e4, 5.0)],
         ] {
             let terms: Vec<_> = pairs.iter().map(|(alpha, c)| (*alpha, *c, c - 1.0)).collect();
             let found = ln_leads(&terms);

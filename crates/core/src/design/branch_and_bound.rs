@@ -208,7 +208,7 @@ impl<'a> BranchAndBound<'a> {
             directions.into_iter().zip(gains.into_iter().zip(costs))
         {
             let error = if self.errors_count { error } else { 0.0 };
-            self.seen = self.seen.max(value + error - cost);
+            self.seen = self.seen.max(told(value + error - cost));
             self.all.push(Priced { direction, gain: value + error - linear, error, excess: value - cost });
         }
     }
@@ -273,7 +273,7 @@ impl<'a> BranchAndBound<'a> {
         // Errors are taken to be largest at the corners, as they nearly are: they are estimates themselves.
         let error = priced.iter().map(|edge| edge.error).fold(0.0, f64::max);
         let bound = error + largest_on_simplex(&rises, &form, enough - error);
-        if bound.is_nan() { f64::INFINITY } else { bound }
+        told(bound)
     }
 
     /// Of each edge, the gain beyond cost if the leakage is replaced by its tangent at the mean of the edges with `shares`.
@@ -285,9 +285,7 @@ impl<'a> BranchAndBound<'a> {
         let excess = |edge: &u32| {
             let Priced { direction, gain, .. } = priced(edge);
             let leakage: f64 = slope.iter().zip(&direction.values).map(|(s, v)| s * v).sum();
-            let excess = gain - self.cost.nu * leakage;
-            // What cannot be told is no bound.
-            if excess.is_nan() { f64::INFINITY } else { excess }
+            told(gain - self.cost.nu * leakage)
         };
         edges.iter().map(excess).collect()
     }
@@ -342,9 +340,15 @@ impl<'a> BranchAndBound<'a> {
     }
 }
 
+/// What cannot be told is no bound.
+fn told(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound }
+}
+
 /// The largest value and its place.
 fn largest(values: &[f64]) -> (usize, f64) {
-    values.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |l, r| if r.1 > l.1 { r } else { l })
+    let told = values.iter().map(|value| told(*value));
+    told.enumerate().fold((0, f64::NEG_INFINITY), |l, r| if r.1 > l.1 { r } else { l })
 }
 
 /// The mean of two lists, with some weight, whose largest value is least.
@@ -474,5 +478,12 @@ mod tests {
         let mixed = lowest_mean(&[1.0, -1.0, 0.0], &[-1.0, 1.0, 0.2]);
         assert!((largest(&mixed).1 - 1.0 / 11.0).abs() < 1e-3, "{mixed:?}");
         assert!((largest(&lowest_mean(&[2.0, 3.0], &[0.0, 1.0])).1 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_no_bound() {
+        assert_eq!(largest(&[1.0, f64::NAN, 2.0]), (1, f64::INFINITY));
+        let unknown = [f64::INFINITY, 1.0];
+        assert_eq!(largest(&lowest_mean(&unknown, &unknown)).1, f64::INFINITY);
     }
 }
