@@ -80,6 +80,8 @@ pub(super) fn all_two_valued(prices: &Prices<'_>, cost: &Cost<'_>, classes: &Cla
 struct Cell {
     edges: Box<[u32]>,
     bound: f64,
+    /// Whether a bound of second order was enough, if one was tried.
+    is_enough: Option<bool>,
 }
 
 impl PartialEq for Cell {
@@ -110,8 +112,10 @@ struct Priced {
     excess: f64,
 }
 
-/// A bound of second order is tried where it may be enough, or nearer to the corners by this factor.
-const PROGRESS: f64 = 0.25;
+/// A bound of second order is tried where what it loses, by a rough guess, is within reach of what it may lose. The reach is changed by this factor, between
+/// these limits, so that half of those that are tried are enough.
+const REACH_STEP: f64 = 1.2;
+const REACHES: (f64, f64) = (1.0 / 16.0, 16.0);
 /// And where it spares cells whose plain bounds take as long: that of one takes as long as so many points in a bound of second order.
 const POINTS_OF_A_CELL: f64 = 200.0;
 
@@ -151,16 +155,30 @@ pub(super) struct BranchAndBound<'a> {
     seen: f64,
     /// The middle of an edge, by its two ends.
     middles: HashMap<(u32, u32), u32>,
+    /// How far bounds of second order are tried.
+    reach: f64,
+    /// What a difference of each input counts in the length of an edge: half as the leakage bends, half as the gain does where all inputs are told alike.
+    counts: Vec<f64>,
 }
 
 impl<'a> BranchAndBound<'a> {
     pub(super) fn new(prices: &'a Prices<'a>, cost: &'a Cost<'a>, errors_count: bool) -> Self {
-        let (all, middles) = (Vec::new(), HashMap::new());
-        BranchAndBound { prices, cost, errors_count, all, seen: f64::NEG_INFINITY, middles }
+        let means = cost.leakage.means();
+        let counts = means.iter().map(|mean| mean + 1.0 / means.len() as f64).collect();
+        let (all, middles, seen) = (Vec::new(), HashMap::new(), f64::NEG_INFINITY);
+        BranchAndBound { prices, cost, errors_count, all, seen, middles, reach: 1.0, counts }
     }
 
-    pub(super) fn run(mut self, classes: &Classes, cone: Cone, patience: &Patience<'_>) -> Search {
+    /// Prices `known` directions, those of a protocol, before any others inside the cone: where they are hopeless the rest need not be looked at.
+    pub(super) fn run(
+        mut self,
+        classes: &Classes,
+        cone: Cone,
+        known: Vec<Direction>,
+        patience: &Patience<'_>,
+    ) -> Search {
         let mut open: BinaryHeap<Cell> = self.first_cells(classes, cone, patience.aim).into();
+        self.price(known);
         // The largest bound of the cells that need not be halved.
         let mut settled = f64::NEG_INFINITY;
         while let Some(bound) = open.peek().map(|cell| cell.bound) {
@@ -174,7 +192,9 @@ impl<'a> BranchAndBound<'a> {
             let above = |open: &BinaryHeap<Cell>| open.peek().is_some_and(|cell| cell.bound > enough);
             let best = std::iter::from_fn(|| above(&open).then(|| open.pop()).flatten());
             let cells: Vec<Cell> = best.take(TOGETHER).collect();
-            for half in self.halves(&cells, enough) {
+            let halves = self.halves(&cells, enough);
+            self.reach_as_far_as_is_enough(&halves);
+            for half in halves {
                 if half.bound > patience.aim {
                     open.push(half);
                 } else {
@@ -185,6 +205,15 @@ impl<'a> BranchAndBound<'a> {
         let bound = open.peek().map_or(settled, |cell| settled.max(cell.bound));
         let found = self.all.into_iter().map(|priced| (priced.excess, priced.direction)).collect();
         Search::new(bound, self.seen, found)
+    }
+
+    fn reach_as_far_as_is_enough(&mut self, cells: &[Cell]) {
+        let tried = || cells.iter().filter_map(|cell| cell.is_enough);
+        let (tries, hits) = (tried().count(), tried().filter(|hit| *hit).count());
+        if tries > 0 {
+            let step = if 2 * hits > tries { REACH_STEP } else { 1.0 / REACH_STEP };
+            self.reach = (self.reach * step).clamp(REACHES.0, REACHES.1);
+        }
     }
 
     /// The cones of directions that fall along an order of the inputs.
@@ -225,22 +254,25 @@ impl<'a> BranchAndBound<'a> {
             excesses = lowest_mean(&excesses, &self.excesses(&edges, &shares));
         }
         let plain = largest(&excesses).1;
-        let mut bound = plain.min(outer);
+        let bound = plain.min(outer);
         // Rounds only look for directions: a rough bound serves them.
-        if bound > enough && self.errors_count {
-            bound = bound.min(self.second_order(&edges, plain, bound, enough));
+        let is_tried = bound > enough && self.errors_count;
+        let second = is_tried.then(|| self.second_order(&edges, plain, enough)).flatten();
+        Cell {
+            edges,
+            bound: second.map_or(bound, |second| bound.min(second)),
+            is_enough: second.map(|second| second <= enough),
         }
-        Cell { edges, bound }
     }
 
-    /// A bound from the gain beyond cost to second order about the middle `c` of the edges, if that is worth its time; infinite else.
+    /// A bound from the gain beyond cost to second order about the middle `c` of the edges, if that is worth its time.
     /// With `w = v − c`, exactly
     /// ```text
     /// h(v) − h(c) − ∇h(c)ᵀw = E[ yᵀ K y/(v·P) ],   y = w − c (w·P)/(c·P),
     /// ```
     /// which is at most `½ wᵀ∇²h(c)w` times the largest `c_x/v_x`; and the same difference of `ℓ` is at least `½ wᵀ∇²ℓ(c)w` times the smallest.
     /// So where both bend alike, as at high privacy, only what they differ by counts.
-    fn second_order(&self, edges: &[u32], plain: f64, bound: f64, enough: f64) -> f64 {
+    fn second_order(&self, edges: &[u32], plain: f64, enough: f64) -> Option<f64> {
         let priced: Vec<&Priced> = edges.iter().map(|edge| &self.all[*edge as usize]).collect();
         let parts: Vec<(f64, &Direction)> = priced.iter().map(|edge| (1.0, &edge.direction)).collect();
         let middle = Direction::combination(&parts);
@@ -253,10 +285,10 @@ impl<'a> BranchAndBound<'a> {
         let (loose, room) = (plain - corner, (enough - corner).max(0.0));
         let loss = (largest - smallest) * loose;
         let spared = (loose / room).powf(0.5 * (edges.len() as f64 - 1.0));
-        let is_worth_it = loss <= room.max(PROGRESS * (bound - corner))
-            && spared * POINTS_OF_A_CELL > self.prices.points() as f64;
+        let is_worth_it =
+            loss <= self.reach * room && spared * POINTS_OF_A_CELL > self.prices.points() as f64;
         if !is_worth_it {
-            return f64::INFINITY;
+            return None;
         }
         let Cost { lambda, nu, leakage } = self.cost;
         let (gain, leakage) = (self.prices.about(&middle), leakage.about(&middle));
@@ -272,8 +304,7 @@ impl<'a> BranchAndBound<'a> {
         let form: Vec<f64> = places.map(|(i, j)| bilinear(&bend, &steps[i], &steps[j])).collect();
         // Errors are taken to be largest at the corners, as they nearly are: they are estimates themselves.
         let error = priced.iter().map(|edge| edge.error).fold(0.0, f64::max);
-        let bound = error + largest_on_simplex(&rises, &form, enough - error);
-        told(bound)
+        Some(told(error + largest_on_simplex(&rises, &form, enough - error)))
     }
 
     /// Of each edge, the gain beyond cost if the leakage is replaced by its tangent at the mean of the edges with `shares`.
@@ -335,7 +366,8 @@ impl<'a> BranchAndBound<'a> {
     fn longest(&self, cell: &Cell) -> (usize, usize) {
         let direction = |i: usize| &self.all[cell.edges[i] as usize].direction;
         let pairs = (1..cell.edges.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
-        let length = |(i, j): (usize, usize)| (direction(i).distance(direction(j)), (i, j));
+        let length =
+            |(i, j): (usize, usize)| (direction(i).counted_distance(direction(j), &self.counts), (i, j));
         pairs.map(length).max_by(|l, r| l.0.total_cmp(&r.0)).map_or((0, 1), |(_, pair)| pair)
     }
 }
@@ -411,7 +443,7 @@ mod tests {
                 least: 0,
                 is_over: &|_, _| false,
             };
-            BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, &patience)
+            BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, vec![], &patience)
         };
         let (plain, second_order) = (search(false), search(true));
         assert!(second_order.bound <= tolerance && plain.bound <= tolerance);
@@ -461,7 +493,8 @@ mod tests {
                     least: 0,
                     is_over: &|_, _| false,
                 };
-                let search = BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, &patience);
+                let search =
+                    BranchAndBound::new(&prices, &cost, errors_count).run(&classes, cone, vec![], &patience);
                 let bound = search.bound;
                 assert!(bound >= most - 1e-9 * most.abs(), "{epsilon} {lambda} {nu}: {bound} below {most}");
                 let slack = (CLOSE - 1.0) * most.max(0.0) + 2e-3 * most.abs();

@@ -82,6 +82,12 @@ impl Direction {
         self.values.iter().zip(&other.values).map(|(l, r)| (l.sqrt() - r.sqrt()).powi(2)).sum()
     }
 
+    /// The [`distance`](Direction::distance) if inputs do not count alike.
+    pub(super) fn counted_distance(&self, other: &Direction, counts: &[f64]) -> f64 {
+        let pairs = self.values.iter().zip(&other.values).zip(counts);
+        pairs.map(|((l, r), count)| count * (l.sqrt() - r.sqrt()).powi(2)).sum()
+    }
+
     /// The direction whose values of one class that are nearer than `near` (as [`distance`](Direction::distance) counts) to the next
     /// larger are replaced by their mean: fewer different values make a smaller orbit.
     pub fn tied(&self, classes: &Classes, near: f64) -> Self {

@@ -17,6 +17,7 @@
 //!
 //! # Rooms
 //! `rule` the points of the prior, `calibration` their weights, `direction` directions and orbits, `program` the weights of given directions,
+//! `rows` what becomes of all rows of a protocol if they move,
 //! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `simplex` a bound on a quadratic function, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
 //! single report.
 
@@ -31,6 +32,7 @@ mod optimum;
 mod price;
 mod program;
 mod requirement;
+mod rows;
 mod rule;
 mod simplex;
 mod triangle;

@@ -6,8 +6,9 @@ use super::branch_and_bound::{BranchAndBound, CLOSE, Cone, Patience, Search, all
 use super::certificate::Certificate;
 use super::direction::{Classes, Direction};
 use super::price::{Cost, LeakageOf, Prices};
-use super::program::{Column, Program, Weights};
+use super::program::{Column, Program, Weights, utility};
 use super::requirement::Requirement;
+use super::rows::Rows;
 use super::rule::{Rule, Wanted};
 use super::triangle::entries;
 use super::{Design, Effort};
@@ -42,10 +43,13 @@ const GROWTH: usize = 4;
 const ROUNDS: usize = 40;
 /// Directions that enter in one round.
 const ENTERING: usize = 16;
-/// Weights below this are dropped at the end, if the certificate stays as good.
-const NEGLIGIBLE_WEIGHT: f64 = 1e-5;
+/// Shares below this are dropped at the end, if the certificate stays as good.
+const NEGLIGIBLE_SHARE: f64 = 1e-5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
 const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
+/// And as one row that moves. Its entries are at least so much of their mean, unless it is a truth.
+const MOVED_WITHIN: [f64; 3] = [0.5, 0.1, 0.01];
+const LEAST_ENTRY: f64 = 1e-4;
 /// Values below this share of the largest are hardly there.
 const HARDLY: f64 = 2e-4;
 /// The form of a protocol is taken to be between these.
@@ -226,7 +230,7 @@ impl Solver<'_> {
     fn run(&self, (mut columns, mut start): (Vec<Column>, Vec<f64>)) -> Result<Candidate> {
         for round in 1.. {
             let weights = self.weights(&columns, &start)?;
-            let found = self.judged(columns, weights, Purpose::Round)?;
+            let found = self.moved(self.judged(columns, weights, Purpose::Round)?)?;
             let over = self.problem.is_over(found.search.priced, found.search.bound);
             if found.left() <= self.problem.gain(LEFT_BY_ROUNDS) || round == ROUNDS || over {
                 return Ok(found);
@@ -234,6 +238,39 @@ impl Solver<'_> {
             (columns, start) = self.with(found);
         }
         Err(Error::DesignNotConverged)
+    }
+
+    /// With the rows that those found [move](super::rows) to, if they are better. Only where rows have no orbits and may have any direction.
+    fn moved(&self, found: Candidate) -> Result<Candidate> {
+        let Problem { classes, cone, budget, .. } = self.problem;
+        let inputs = classes.inputs();
+        let (Some(budget), true) = (*budget, cone.floor == 0.0 && classes.sizes.len() == inputs) else {
+            return Ok(found);
+        };
+        let utility =
+            |candidate: &Candidate| utility(self.rule, &candidate.columns, &candidate.weights.theta);
+        let mut tried = 0;
+        for near in MOVED_WITHIN {
+            let rows: Vec<Vec<f64>> = groups(&found, near).iter().map(|group| row(group)).collect();
+            if rows.len() == tried {
+                continue;
+            }
+            tried = rows.len();
+            let Cost { lambda, nu, .. } = self.cost(&found.weights, Purpose::Certificate);
+            let Some(moved) = (Rows { rows, lambda, nu }).settled(self.rule, self.leakage, budget) else {
+                continue;
+            };
+            let directions = moved.rows.iter().filter_map(|row| Direction::of_heights(row, 0.0, 1.0));
+            let columns = directions.map(|direction| self.column(&direction)).collect();
+            let theta = moved.rows.iter().map(|row| row.iter().sum::<f64>() / inputs as f64).collect();
+            let lambda = moved.lambda.iter().map(|lambda| lambda * inputs as f64);
+            let lambda = lambda.chain([moved.nu * budget]).collect();
+            let moved = self.judged(columns, Weights { theta, lambda }, Purpose::Round)?;
+            if utility(&moved) > utility(&found) {
+                return Ok(moved);
+            }
+        }
+        Ok(found)
     }
 
     /// The columns of a design on other points.
@@ -294,7 +331,8 @@ impl Solver<'_> {
         let prices = Prices::new(self.rule, &columns, &weights.theta, self.problem.classes.inputs())
             .ok_or(Error::DesignNotConverged)?;
         let cost = self.cost(&weights, purpose);
-        let search = self.search(&prices, &cost, purpose);
+        let known = columns.iter().map(|column| column.members[0].clone()).collect();
+        let search = self.search(&prices, &cost, known, purpose);
         let mut found = Candidate { columns, weights, search, gaining: Vec::new() };
         if found.search.bound > self.problem.gain(LEFT_BY_ROUNDS) {
             found.gaining = self.gaining(&found, &prices, &cost);
@@ -302,7 +340,13 @@ impl Solver<'_> {
         Ok(found)
     }
 
-    fn search(&self, prices: &Prices<'_>, cost: &Cost<'_>, purpose: Purpose) -> Search {
+    fn search(
+        &self,
+        prices: &Prices<'_>,
+        cost: &Cost<'_>,
+        known: Vec<Direction>,
+        purpose: Purpose,
+    ) -> Search {
         let Problem { classes, cone, .. } = self.problem;
         if self.problem.budget.is_none() {
             return all_two_valued(prices, cost, classes, *cone);
@@ -316,7 +360,7 @@ impl Solver<'_> {
         let hopeless = if self.is_last { f64::INFINITY } else { self.problem.most_seen() };
         let patience = Patience { aim, tolerance, hopeless, most, least: SEARCH_DIRECTIONS, is_over };
         let errors_count = purpose == Purpose::Certificate;
-        BranchAndBound::new(prices, cost, errors_count).run(classes, *cone, &patience)
+        BranchAndBound::new(prices, cost, errors_count).run(classes, *cone, known, &patience)
     }
 
     /// The directions that gain most and by how much, apart from each other; where any direction is allowed, the best near each.
@@ -382,7 +426,9 @@ impl Solver<'_> {
             let columns = self.merged(found, near * self.problem.cone.span.powi(2));
             let start = vec![1.0 / columns.len() as f64; columns.len()];
             // What is left may not meet the constraints.
-            let Ok(weights) = self.weights(&columns, &start) else { continue };
+            let Ok(Weights { theta, .. }) = self.weights(&columns, &start) else { continue };
+            // Few columns leave multipliers free that more of them held.
+            let weights = Weights { theta, lambda: found.weights.lambda.clone() };
             let few = self.judged(columns, weights, Purpose::Round)?;
             if few.left() <= most {
                 return Ok(few);
@@ -391,22 +437,9 @@ impl Solver<'_> {
         Ok(found.clone())
     }
 
-    /// The columns with weight, those nearer to each other than `near` replaced by their mean.
+    /// The columns that are some share of the protocol, those nearer to each other than `near` replaced by their mean.
     fn merged(&self, found: &Candidate, near: f64) -> Vec<Column> {
-        let mut groups: Vec<Vec<(f64, &Direction)>> = Vec::new();
-        let weighty = found.columns.iter().zip(&found.weights.theta).filter(|(_, t)| **t > NEGLIGIBLE_WEIGHT);
-        for (column, &theta) in weighty {
-            // Next to the truth about a value is not the truth: what it is worth where the value is rare has no limit.
-            let member = |group: &[(f64, &Direction)]| {
-                let near = |member: &&Direction| member.distance(group[0].1) < near;
-                let truths = group[0].1.is_truth() == column.members[0].is_truth();
-                column.members.iter().find(near).filter(|_| truths)
-            };
-            match groups.iter_mut().find_map(|group| member(group).map(|member| (group, member))) {
-                Some((group, member)) => group.push((theta, member)),
-                None => groups.push(vec![(theta, &column.members[0])]),
-            }
-        }
+        let groups = groups(found, near);
         let tied =
             |group: &Vec<(f64, &Direction)>| Direction::combination(group).tied(&self.problem.classes, near);
         let mut columns: Vec<Column> = Vec::new();
@@ -549,6 +582,37 @@ impl Solver<'_> {
     }
 }
 
+/// The directions that are some share of a protocol, with their weights, those nearer to each other than `near` together.
+fn groups(found: &Candidate, near: f64) -> Vec<Vec<(f64, &Direction)>> {
+    let mut groups: Vec<Vec<(f64, &Direction)>> = Vec::new();
+    for (column, theta) in with_share(found) {
+        // Next to the truth about a value is not the truth: what it is worth where the value is rare has no limit.
+        let member = |group: &[(f64, &Direction)]| {
+            let near = |member: &&Direction| member.distance(group[0].1) < near;
+            let truths = group[0].1.is_truth() == column.members[0].is_truth();
+            column.members.iter().find(near).filter(|_| truths)
+        };
+        match groups.iter_mut().find_map(|group| member(group).map(|member| (group, member))) {
+            Some((group, member)) => group.push((theta, member)),
+            None => groups.push(vec![(theta, &column.members[0])]),
+        }
+    }
+    groups
+}
+
+fn with_share(found: &Candidate) -> impl Iterator<Item = (&Column, f64)> {
+    let columns = found.columns.iter().zip(found.weights.theta.iter().copied());
+    columns.filter(|(column, theta)| share(column, *theta) > NEGLIGIBLE_SHARE)
+}
+
+/// A group of directions as one row.
+fn row(group: &[(f64, &Direction)]) -> Vec<f64> {
+    let theta: f64 = group.iter().map(|(theta, _)| theta).sum();
+    let mean = Direction::combination(group);
+    let least = if mean.is_truth() { 0.0 } else { LEAST_ENTRY };
+    mean.values.iter().map(|v| theta * v.max(least)).collect()
+}
+
 /// A local maximum of gain beyond cost, by steps along each coordinate that gain at least `least`.
 fn climbed(
     prices: &Prices<'_>,
@@ -583,9 +647,14 @@ fn climbed(
     best
 }
 
+/// What a column is of a protocol: of its reports, or of the leakage that it may have if that is more.
+fn share(column: &Column, theta: f64) -> f64 {
+    theta * column.leakage.max(1.0)
+}
+
 /// Whether a column stays while others enter. Truths do: an optimum may need some, however little.
 fn counts(column: &Column, theta: f64) -> bool {
-    theta > 1e-6 || column.members[0].is_truth()
+    share(column, theta) > 1e-6 || column.members[0].is_truth()
 }
 
 /// Points of the largest rule: a column holds a triangle of numbers for each.
@@ -595,9 +664,7 @@ fn most_points(inputs: usize) -> usize {
 
 /// Where to look for directions that gain more: near those that count, and those that gained most.
 fn starts(found: &Candidate, cone: Cone) -> Vec<&Direction> {
-    let counting =
-        found.columns.iter().zip(&found.weights.theta).filter(|(_, theta)| **theta > NEGLIGIBLE_WEIGHT);
-    let mut starts: Vec<&Direction> = counting.map(|(column, _)| &column.members[0]).collect();
+    let mut starts: Vec<&Direction> = with_share(found).map(|(column, _)| &column.members[0]).collect();
     let most = starts.len() + CLIMBED;
     let apart = APART * cone.span.powi(2);
     for (place, (_, direction)) in found.search.found.iter().enumerate() {

@@ -40,8 +40,16 @@ impl LeakageOf<'_> {
         self.0.iter().map(part).sum()
     }
 
+    /// `E P_x` of each input.
+    pub(super) fn means(&self) -> Vec<f64> {
+        let inputs = self.0[0].1.alpha().len();
+        let mean =
+            |x: usize| self.0.iter().map(|(weight, part)| weight * part.alpha()[x] / part.total()).sum();
+        (0..inputs).map(mean).collect()
+    }
+
     /// `ℓ(v) = ∇ℓ(v)ᵀv`, ten times faster than [`at`](LeakageOf::at) and right to `1e-12`, where no `v_x` is zero.
-    fn quick(&self, direction: &Direction) -> f64 {
+    pub(super) fn quick(&self, direction: &Direction) -> f64 {
         if direction.values.contains(&0.0) {
             return self.at(direction);
         }

@@ -225,6 +225,16 @@ impl Program<'_> {
     }
 }
 
+/// `E ln det J(θ)` on the points of the rule; `None` where the information is singular.
+pub(super) fn utility(rule: &Rule, columns: &[Column], theta: &[f64]) -> Option<f64> {
+    let n = columns[0].members[0].values.len() - 1;
+    let at = |(i, node): (usize, &Node)| {
+        let factor = inverse_factor(&information(columns, theta, i), n)?;
+        Some(-2.0 * node.weight * (0..n).map(|k| factor[entries(k) + k].ln()).sum::<f64>())
+    };
+    rule.nodes.iter().enumerate().map(at).sum()
+}
+
 /// `J(θ)` at point `i`.
 pub(super) fn information(columns: &[Column], theta: &[f64], i: usize) -> Vec<f64> {
     let mut sum = vec![0.0; columns[0].at(i).len()];
