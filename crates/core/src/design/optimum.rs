@@ -43,6 +43,8 @@ const GROWTH: usize = 4;
 const ROUNDS: usize = 40;
 /// Directions that enter in one round.
 const ENTERING: usize = 16;
+/// What a direction that enters takes at most of another row, and of the leakage.
+const ENTERING_SHARE: f64 = 0.1;
 /// Shares below this are dropped at the end, if the certificate stays as good.
 const NEGLIGIBLE_SHARE: f64 = 1e-5;
 /// Directions as near as this (squares of differences of square roots) are tried as one.
@@ -240,13 +242,16 @@ impl Solver<'_> {
         Err(Error::DesignNotConverged)
     }
 
-    /// With the rows that those found [move](super::rows) to, if they are better. Only where rows have no orbits and may have any direction.
-    fn moved(&self, found: Candidate) -> Result<Candidate> {
+    /// The budget, if rows have no orbits and may have any direction: those can [move](super::rows).
+    fn budget_of_moving_rows(&self) -> Option<f64> {
         let Problem { classes, cone, budget, .. } = self.problem;
-        let inputs = classes.inputs();
-        let (Some(budget), true) = (*budget, cone.floor == 0.0 && classes.sizes.len() == inputs) else {
-            return Ok(found);
-        };
+        budget.filter(|_| cone.floor == 0.0 && classes.sizes.len() == classes.inputs())
+    }
+
+    /// With the rows that those found [move](super::rows) to, if they are better.
+    fn moved(&self, found: Candidate) -> Result<Candidate> {
+        let inputs = self.problem.classes.inputs();
+        let Some(budget) = self.budget_of_moving_rows() else { return Ok(found) };
         let utility =
             |candidate: &Candidate| utility(self.rule, &candidate.columns, &candidate.weights.theta);
         let mut tried = 0;
@@ -395,10 +400,27 @@ impl Solver<'_> {
 
     /// The columns that count, with those that gain.
     fn with(&self, found: Candidate) -> (Vec<Column>, Vec<f64>) {
+        let entering = self.entering(&found);
         let counting =
             found.columns.into_iter().zip(found.weights.theta).filter(|(column, t)| counts(column, *t));
-        let entering = found.gaining.iter().map(|(_, direction)| (self.column(direction), 1e-2));
+        let entering = entering.iter().map(|direction| (self.column(direction), 1e-2));
         counting.chain(entering).map(|(column, t)| (column, t.max(1e-3))).unzip()
+    }
+
+    /// The directions that gain. Few rows that have moved leave no room for them, so each comes with what it leaves of the row of most weight.
+    fn entering(&self, found: &Candidate) -> Vec<Direction> {
+        let gaining = found.gaining.iter().map(|(_, direction)| direction.clone());
+        let Some(budget) = self.budget_of_moving_rows() else { return gaining.collect() };
+        let weighty = found.columns.iter().zip(&found.weights.theta).max_by(|l, r| l.1.total_cmp(r.1));
+        let left = |direction: &Direction| {
+            let row = &weighty?.0.members[0].values;
+            let ratios = direction.values.iter().zip(row).map(|(v, w)| v / w);
+            let most = ratios.fold(0.0, f64::max) * (self.leakage.quick(direction) / budget).max(1.0);
+            let rest: Vec<f64> =
+                row.iter().zip(&direction.values).map(|(w, v)| w - ENTERING_SHARE / most * v).collect();
+            Direction::of_heights(&rest, 0.0, 1.0).filter(|_| most.is_finite())
+        };
+        gaining.flat_map(|direction| [left(&direction), Some(direction)]).flatten().collect()
     }
 
     /// With as few directions as leave little more to gain, and a bound on what all directions gain. What the thorough search for it
