@@ -11,6 +11,10 @@
 //! Near `t = 0` the integrand is analytic in `t` itself, so the left tail may be compressed: `u = w − e^{l−w}` makes `t`
 //! vanish doubly exponentially left of `w = l`, and leaves the rest of the line alone. With `l` three units left of where the integrand
 //! begins, the strip stays as it is and some 150 nodes become thirty.
+//!
+//! # The right tail
+//! For large `t` the integrand is a power of `t` times a function that is analytic in `1/t`, and `u = w + e^{w−r}` compresses that tail alike: a tail that falls no
+//! faster than `t^{−α}` is as short as any other, if only the integrand is known where `t` itself is too large for a number. [`trapezoids`] does that.
 
 /// The integrand at one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -122,8 +126,8 @@ pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) 
     Bounded::new(sum.value * step, discretisation + rounding * step)
 }
 
-/// The integrals of several functions as [`trapezoid`] takes them, at nodes that they share and with one step: what `step` leaves is for the
-/// caller to know. The function writes its values.
+/// The integrals of several functions as [`trapezoid`] takes them, but falling as any power of `t` right of `right`, at nodes that they share and with one
+/// step: what `step` leaves is for the caller to know. The function writes its values.
 pub fn trapezoids(
     left: f64,
     right: f64,
@@ -134,11 +138,11 @@ pub fn trapezoids(
     sums.fill(0.0);
     let mut values = vec![0.0; sums.len()];
     let mut add = |w: f64| {
-        let lean = (left - LEAN - w).exp();
-        integrands(w - lean, &mut values);
+        let (lean, stretch) = ((left - LEAN - w).exp(), (w - right - LEAN).exp());
+        integrands(w - lean + stretch, &mut values);
         let mut largest = 0.0f64;
         for (sum, value) in sums.iter_mut().zip(&values) {
-            let term = value * (1.0 + lean);
+            let term = value * (1.0 + lean + stretch);
             *sum += step * term;
             largest = largest.max(term.abs());
         }

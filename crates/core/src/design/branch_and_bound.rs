@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use rayon::prelude::*;
 
 use super::direction::{Classes, Direction};
-use super::price::{Cost, Prices};
+use super::price::{Cost, Gains, Prices};
 use super::rule::Mean;
 use super::simplex::largest_on_simplex;
 use super::triangle::bilinear;
@@ -146,7 +146,7 @@ pub(super) struct Patience<'a> {
 
 /// Halves cones until no direction can gain much beyond its cost, or patience ends.
 pub(super) struct BranchAndBound<'a> {
-    prices: &'a Prices<'a>,
+    prices: &'a dyn Gains,
     cost: &'a Cost<'a>,
     /// Whether the errors of means over the prior count as gains: for a certificate they do.
     errors_count: bool,
@@ -162,7 +162,7 @@ pub(super) struct BranchAndBound<'a> {
 }
 
 impl<'a> BranchAndBound<'a> {
-    pub(super) fn new(prices: &'a Prices<'a>, cost: &'a Cost<'a>, errors_count: bool) -> Self {
+    pub(super) fn new(prices: &'a dyn Gains, cost: &'a Cost<'a>, errors_count: bool) -> Self {
         let means = cost.leakage.means();
         let counts = means.iter().map(|mean| mean + 1.0 / means.len() as f64).collect();
         let (all, middles, seen) = (Vec::new(), HashMap::new(), f64::NEG_INFINITY);

@@ -141,7 +141,7 @@ fn mean(alpha: &[f64], exponents: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::design::direction::{Classes, Direction};
-    use crate::design::price::Prices;
+    use crate::design::price::{Gains, Prices};
     use crate::design::program::Column;
     use crate::design::rule::{Rule, Wanted};
     use crate::design::triangle::entries;

@@ -23,6 +23,7 @@
 
 mod branch_and_bound;
 mod calibration;
+mod candid;
 mod certificate;
 mod difference_set;
 mod direction;

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::branch_and_bound::{BranchAndBound, CLOSE, Cone, Patience, Search, all_two_valued};
+use super::candid::{Candid, Multipliers};
 use super::certificate::Certificate;
 use super::direction::{Classes, Direction};
-use super::price::{Cost, LeakageOf, Prices};
+use super::price::{Cost, Gains, LeakageOf, Prices};
 use super::program::{Column, Program, Weights, utility};
 use super::requirement::Requirement;
 use super::rows::Rows;
@@ -151,7 +152,12 @@ impl<'a> Problem<'a> {
         // Most rounds are spent on which directions count, and few points tell that.
         let rough = rule(points / ROUGHER, None);
         let solver = Solver { problem: self, rule: &rough, leakage: &leakage, is_last: false };
-        let mut found = solver.run(solver.first_columns())?;
+        let first = match solver.candid() {
+            Some((candid, true)) => return Ok(solver.design(&candid)),
+            Some((candid, false)) => solver.with(candid),
+            None => solver.first_columns(),
+        };
+        let mut found = solver.run(first)?;
         loop {
             let form = self.form(&found);
             let rule = rule(points, form.as_deref());
@@ -331,31 +337,62 @@ impl Solver<'_> {
         Cost { lambda, nu, leakage: self.leakage }
     }
 
-    /// What any direction would gain with these weights.
+    /// The best [candid](super::candid) protocol, if any direction is allowed and leakage is limited.
+    fn candid(&self) -> Option<(Candidate, bool)> {
+        let Problem { parts, classes, cone, budget, .. } = self.problem;
+        let budget = budget.filter(|_| cone.floor == 0.0)?;
+        let (candid, Multipliers { lambda, nu }) = Candid::best(parts, classes, self.leakage, budget)?;
+        let (columns, theta) = candid.rows(classes).iter().map(|(t, row)| (self.column(row), *t)).unzip();
+        let inputs = classes.inputs() as f64;
+        let of_class =
+            |class: usize| lambda[classes.of.iter().position(|of| *of == class).unwrap_or(0)] * inputs;
+        let lambda = (0..classes.sizes.len()).map(of_class).chain([nu * budget]).collect();
+        let weights = Weights { theta, lambda };
+        let is_best = |found: &Candidate| found.left() <= self.problem.gain(LEFT_IN_THE_END);
+        let found = self.judged_by(&candid, columns, weights, Purpose::Round);
+        if !is_best(&found) {
+            return Some((found, false));
+        }
+        let found = self.judged_by(&candid, found.columns, found.weights, Purpose::Certificate);
+        let is_best = is_best(&found);
+        Some((found, is_best))
+    }
+
+    /// What any direction would gain with these weights, on the points of the rule.
     fn judged(&self, columns: Vec<Column>, weights: Weights, purpose: Purpose) -> Result<Candidate> {
         let prices = Prices::new(self.rule, &columns, &weights.theta, self.problem.classes.inputs())
             .ok_or(Error::DesignNotConverged)?;
-        let cost = self.cost(&weights, purpose);
-        let known = columns.iter().map(|column| column.members[0].clone()).collect();
-        let search = self.search(&prices, &cost, known, purpose);
-        let mut found = Candidate { columns, weights, search, gaining: Vec::new() };
-        if found.search.bound > self.problem.gain(LEFT_BY_ROUNDS) {
-            found.gaining = self.gaining(&found, &prices, &cost);
+        if self.problem.budget.is_some() {
+            return Ok(self.judged_by(&prices, columns, weights, purpose));
         }
-        Ok(found)
+        let Problem { classes, cone, .. } = self.problem;
+        let search = all_two_valued(&prices, &self.cost(&weights, purpose), classes, *cone);
+        let least = 0.1 * self.problem.gain(LEFT_BY_ROUNDS);
+        let gaining = search.found.iter().filter(|(excess, _)| *excess > least);
+        let gaining = gaining.take(ENTERING).cloned().collect();
+        Ok(Candidate { columns, weights, search, gaining })
     }
 
-    fn search(
+    /// The same where leakage is limited.
+    fn judged_by(
         &self,
-        prices: &Prices<'_>,
-        cost: &Cost<'_>,
-        known: Vec<Direction>,
+        prices: &dyn Gains,
+        columns: Vec<Column>,
+        weights: Weights,
         purpose: Purpose,
-    ) -> Search {
-        let Problem { classes, cone, .. } = self.problem;
-        if self.problem.budget.is_none() {
-            return all_two_valued(prices, cost, classes, *cone);
+    ) -> Candidate {
+        let cost = self.cost(&weights, purpose);
+        let known = columns.iter().map(|column| column.members[0].clone()).collect();
+        let search = self.search(prices, &cost, known, purpose);
+        let mut found = Candidate { columns, weights, search, gaining: Vec::new() };
+        if found.search.bound > self.problem.gain(LEFT_BY_ROUNDS) {
+            found.gaining = self.gaining(&found, prices, &cost);
         }
+        found
+    }
+
+    fn search(&self, prices: &dyn Gains, cost: &Cost<'_>, known: Vec<Direction>, purpose: Purpose) -> Search {
+        let Problem { classes, cone, .. } = self.problem;
         let most = match purpose {
             Purpose::Round => SEARCH_DIRECTIONS,
             Purpose::Certificate => CERTIFYING_DIRECTIONS,
@@ -369,12 +406,8 @@ impl Solver<'_> {
     }
 
     /// The directions that gain most and by how much, apart from each other; where any direction is allowed, the best near each.
-    fn gaining(&self, found: &Candidate, prices: &Prices<'_>, cost: &Cost<'_>) -> Vec<(f64, Direction)> {
+    fn gaining(&self, found: &Candidate, prices: &dyn Gains, cost: &Cost<'_>) -> Vec<(f64, Direction)> {
         let least = 0.1 * self.problem.gain(LEFT_BY_ROUNDS);
-        if self.problem.budget.is_none() {
-            let gaining = found.search.found.iter().filter(|(excess, _)| *excess > least);
-            return gaining.take(ENTERING).cloned().collect();
-        }
         let cone = self.problem.cone;
         // At high privacy all directions are near each other.
         let same = SAME * cone.span.powi(2);
@@ -637,7 +670,7 @@ fn row(group: &[(f64, &Direction)]) -> Vec<f64> {
 
 /// A local maximum of gain beyond cost, by steps along each coordinate that gain at least `least`.
 fn climbed(
-    prices: &Prices<'_>,
+    prices: &dyn Gains,
     cost: &Cost<'_>,
     cone: Cone,
     from: &Direction,

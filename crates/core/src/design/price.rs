@@ -86,6 +86,18 @@ impl LeakageOf<'_> {
     }
 }
 
+/// What directions gain at fixed weights.
+pub(super) trait Gains: Sync {
+    /// `h(v)` of each direction.
+    fn of_each(&self, directions: &[Direction]) -> Vec<Mean>;
+
+    /// `h` about a direction of positive `v_x`.
+    fn about(&self, direction: &Direction) -> SecondOrder;
+
+    /// The number of points of the prior that it takes, or what takes as long.
+    fn points(&self) -> usize;
+}
+
 /// Points that are priced side by side.
 const LANES: usize = 64;
 /// Points times directions that are worth a task of their own.
@@ -141,27 +153,6 @@ impl<'a> Prices<'a> {
         Some(Prices { rule, blocks })
     }
 
-    /// The number of points, without those of a check.
-    pub(super) fn points(&self) -> usize {
-        self.rule.nodes.len()
-    }
-
-    /// `h(v)` of each direction.
-    pub(super) fn of_each(&self, directions: &[Direction]) -> Vec<Mean> {
-        let orbits: Vec<&[Direction]> = directions.iter().map(std::slice::from_ref).collect();
-        self.of_orbits(&orbits)
-    }
-
-    /// `h` about a direction, on the points of the rule as they are.
-    pub(super) fn about(&self, direction: &Direction) -> SecondOrder {
-        let inputs = direction.values.len();
-        let mut sum =
-            SecondOrder { value: 0.0, slope: vec![0.0; inputs], curvature: vec![0.0; entries(inputs)] };
-        let blocks = self.blocks.iter().filter(|block| block.part < self.rule.replicates);
-        blocks.for_each(|block| block.add_about(direction, &mut sum));
-        sum
-    }
-
     /// `h(v)`, averaged over the members of each orbit.
     pub(super) fn of_orbits(&self, orbits: &[&[Direction]]) -> Vec<Mean> {
         let factors: Vec<Vec<Factors<'_>>> =
@@ -183,6 +174,28 @@ impl<'a> Prices<'a> {
             self.rule.mean(&sums, highest)
         };
         (0..orbits.len()).map(mean).collect()
+    }
+}
+
+impl Gains for Prices<'_> {
+    fn of_each(&self, directions: &[Direction]) -> Vec<Mean> {
+        let orbits: Vec<&[Direction]> = directions.iter().map(std::slice::from_ref).collect();
+        self.of_orbits(&orbits)
+    }
+
+    /// On the points of the rule as they are.
+    fn about(&self, direction: &Direction) -> SecondOrder {
+        let inputs = direction.values.len();
+        let mut sum =
+            SecondOrder { value: 0.0, slope: vec![0.0; inputs], curvature: vec![0.0; entries(inputs)] };
+        let blocks = self.blocks.iter().filter(|block| block.part < self.rule.replicates);
+        blocks.for_each(|block| block.add_about(direction, &mut sum));
+        sum
+    }
+
+    /// Without those of a check.
+    fn points(&self) -> usize {
+        self.rule.nodes.len()
     }
 }
 

@@ -245,7 +245,7 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::design::direction::Classes;
-    use crate::design::price::Prices;
+    use crate::design::price::{Gains, Prices};
     use crate::design::program::{Column, utility};
     use crate::design::rule::Wanted;
     use crate::prior::Dirichlet;
