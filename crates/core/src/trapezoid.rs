@@ -195,4 +195,20 @@ mod tests {
     fn zero_integrates_to_zero() {
         assert_eq!(trapezoid(0.0, 1.0, |_| Term::default()), Bounded::default());
     }
+
+    /// `∫ t (1 + t)^{−1−α} dt/t = 1/α`, where `t` is written by its inverse.
+    #[test]
+    fn slow_tails_are_short() {
+        for alpha in [1e-3, 0.1, 1.0, 30.0] {
+            let mut sums = [0.0];
+            let mut nodes = 0;
+            trapezoids(-(2.0f64 + alpha).ln(), 0.0, 1.0 / 3.0, &mut sums, |u, values| {
+                nodes += 1;
+                let share = 1.0 / (1.0 + (-u).exp());
+                values[0] = share * (-alpha * ((-u).exp().ln_1p() + u)).exp();
+            });
+            assert!((sums[0] * alpha - 1.0).abs() < 1e-11, "{alpha}: {}", sums[0] * alpha);
+            assert!(nodes < 80, "{alpha}: {nodes}");
+        }
+    }
 }

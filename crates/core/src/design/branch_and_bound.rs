@@ -286,7 +286,7 @@ impl<'a> BranchAndBound<'a> {
         let loss = (largest - smallest) * loose;
         let spared = (loose / room).powf(0.5 * (edges.len() as f64 - 1.0));
         let is_worth_it =
-            loss <= self.reach * room && spared * POINTS_OF_A_CELL > self.prices.points() as f64;
+            loss <= self.reach * room && spared * POINTS_OF_A_CELL > self.prices.effort() as f64;
         if !is_worth_it {
             return None;
         }

@@ -48,7 +48,7 @@ const STEP: f64 = 0.4;
 /// The error that is stated of a gain, as a share of it.
 const ACCURACY: f64 = 1e-9;
 /// A gain to second order takes as long as on so many points.
-const POINTS: usize = 20_000;
+const EFFORT: usize = 20_000;
 
 impl<'a> Candid<'a> {
     /// The best candid protocol that leaks the budget; `None` if it is not found.
@@ -202,7 +202,11 @@ impl Gains for Candid<'_> {
     }
 
     fn points(&self) -> usize {
-        POINTS
+        0
+    }
+
+    fn effort(&self) -> usize {
+        EFFORT
     }
 }
 
@@ -276,11 +280,11 @@ impl Node {
     fn go(&mut self, ln_ratio: f64, ln_phi: f64, alpha: &[f64]) -> f64 {
         let ratio = ln_ratio.exp();
         let mut ln_weight = ln_phi + ln_ratio;
-        for x in 0..alpha.len() {
+        for (x, alpha) in alpha.iter().enumerate() {
             self.lower[x] = 1.0 / (1.0 + self.forms[x] * ratio);
             self.vague[x] = self.shares[x] * self.lower[x];
             self.told[x] = self.scales[x] * self.lower[x] * ratio;
-            ln_weight += alpha[x] * self.lower[x].ln();
+            ln_weight += alpha * self.lower[x].ln();
         }
         ln_weight.exp()
     }

@@ -16,7 +16,8 @@ use crate::evaluation::Method;
 /// `λ`, `ν` and `B` are given here, so that (*) can be checked without knowing how they were found. What (*) rests on: all two-valued
 /// directions were priced, or all of the cone was bounded from above (`whole_cone`); `h` is a mean over points of the prior, whose error (the
 /// difference to a coarser rule, or four standard errors of independent replicates) is included in `λ` and `ν`.
-/// Both are estimates: what a direction gains where a value is rarer than at any point is in neither.
+/// Both are estimates: what a direction gains where a value is rarer than at any point is in neither. Of a protocol that tells a share of the truth and else one
+/// thing `h` is an integral, right to `1e-9` of it, and no points are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// No protocol has an asymptotic utility larger by more than this, in nats.
@@ -31,7 +32,7 @@ pub struct Certificate {
     pub priced: usize,
     /// Whether directions inside the cone were bounded too; else its edges suffice.
     pub whole_cone: bool,
-    /// How many points stand for the prior.
+    /// How many points stand for the prior; none if all means over it are integrals.
     pub points: usize,
     /// Whether means over the prior are by quadrature or Monte Carlo.
     pub method: Method,

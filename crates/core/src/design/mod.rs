@@ -12,12 +12,15 @@
 //! `v ∈ {1, e^ε}^a`, never lowers the utility, so without a limit on the leakage those suffice. With one, directions inside count too,
 //! and are found by column generation.
 //!
+//! Where only leakage is limited, the best protocol is often a candid one, which tells a share of the truth about each value and else one thing. That
+//! is tried first, because what directions gain is then known without any points of the prior.
+//!
 //! Inputs that the prior does not tell apart may be permuted: only orbits of directions have weights. Under a symmetric prior and
 //! `ε` alone the candidates are the mixtures of `k`-subset selections.
 //!
 //! # Rooms
 //! `rule` the points of the prior, `calibration` their weights, `direction` directions and orbits, `program` the weights of given directions,
-//! `rows` what becomes of all rows of a protocol if they move,
+//! `rows` what becomes of all rows of a protocol if they move, `candid` protocols of which all is known by integrals,
 //! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `simplex` a bound on a quadratic function, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
 //! single report.
 

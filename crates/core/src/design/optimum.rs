@@ -84,6 +84,8 @@ struct Candidate {
     search: Search,
     /// The directions that would gain most, and by how much beyond their cost; none if the search bounds what they could.
     gaining: Vec<(f64, Direction)>,
+    /// How many points stood for the prior, none if there were integrals instead.
+    points: usize,
 }
 
 impl Candidate {
@@ -370,7 +372,7 @@ impl Solver<'_> {
         let least = 0.1 * self.problem.gain(LEFT_BY_ROUNDS);
         let gaining = search.found.iter().filter(|(excess, _)| *excess > least);
         let gaining = gaining.take(ENTERING).cloned().collect();
-        Ok(Candidate { columns, weights, search, gaining })
+        Ok(Candidate { columns, weights, search, gaining, points: prices.points() })
     }
 
     /// The same where leakage is limited.
@@ -384,7 +386,7 @@ impl Solver<'_> {
         let cost = self.cost(&weights, purpose);
         let known = columns.iter().map(|column| column.members[0].clone()).collect();
         let search = self.search(prices, &cost, known, purpose);
-        let mut found = Candidate { columns, weights, search, gaining: Vec::new() };
+        let mut found = Candidate { columns, weights, search, gaining: Vec::new(), points: prices.points() };
         if found.search.bound > self.problem.gain(LEFT_BY_ROUNDS) {
             found.gaining = self.gaining(&found, prices, &cost);
         }
@@ -555,8 +557,8 @@ impl Solver<'_> {
                 leakage_budget: *budget,
                 priced: found.search.priced,
                 whole_cone: budget.is_some(),
-                points: self.rule.nodes.len(),
-                method: self.rule.method(),
+                points: found.points,
+                method: if found.points == 0 { Method::Quadrature } else { self.rule.method() },
             },
         }
     }

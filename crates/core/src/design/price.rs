@@ -94,8 +94,11 @@ pub(super) trait Gains: Sync {
     /// `h` about a direction of positive `v_x`.
     fn about(&self, direction: &Direction) -> SecondOrder;
 
-    /// The number of points of the prior that it takes, or what takes as long.
+    /// The number of points that stand for the prior, without those of a check; none where gains are integrals.
     fn points(&self) -> usize;
+
+    /// The number of points on which a gain to second order takes as long.
+    fn effort(&self) -> usize;
 }
 
 /// Points that are priced side by side.
@@ -193,9 +196,12 @@ impl Gains for Prices<'_> {
         sum
     }
 
-    /// Without those of a check.
     fn points(&self) -> usize {
         self.rule.nodes.len()
+    }
+
+    fn effort(&self) -> usize {
+        self.points()
     }
 }
 

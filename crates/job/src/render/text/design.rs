@@ -102,12 +102,15 @@ fn certificate(document: &mut Document, report: &DesignReport) {
                 sottovoce::Method::MonteCarlo => "four standard errors of random points are in it",
                 _ => "the error of the quadrature is in it",
             };
+            let place = match certificate.points {
+                0 => "by integrals over the prior".to_owned(),
+                points => format!("at {points} points of the prior"),
+            };
             format!(
                 "Certified: no protocol that meets the requirement has a U_as larger by more than {}, or an F_mu larger by more than {}. \
-                 For this {searched} at {} points of the prior; {error}.",
+                 For this {searched} {place}; {error}.",
                 rounded(certificate.gap, 2),
                 rounded(*participation_gap, 2),
-                certificate.points
             )
         }
         Proof::Information { gap, .. } => format!(
