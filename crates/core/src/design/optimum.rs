@@ -339,7 +339,7 @@ impl Solver<'_> {
         Cost { lambda, nu, leakage: self.leakage }
     }
 
-    /// The best [candid](super::candid) protocol, if any direction is allowed and leakage is limited.
+    /// The best [candid](super::candid) protocol, if any direction is allowed and leakage is limited, and whether it is the best of all.
     fn candid(&self) -> Option<(Candidate, bool)> {
         let Problem { parts, classes, cone, budget, .. } = self.problem;
         let budget = budget.filter(|_| cone.floor == 0.0)?;
