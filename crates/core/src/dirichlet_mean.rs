@@ -333,9 +333,8 @@ pub fn mean_products_of_shares(pairs: &[(f64, f64)]) -> Vec<f64> {
         let inverse = (-u).exp();
         let mut ln_phi = 0.0;
         for (share, (alpha, c)) in shares.iter_mut().zip(pairs) {
-            let scale = 1.0 / (inverse + c);
-            *share = c * scale;
-            ln_phi += alpha * (scale.ln() - u);
+            *share = c / (inverse + c);
+            ln_phi -= alpha * ln_one_plus(*c, u);
         }
         let phi = ln_phi.exp();
         values.iter_mut().zip(places()).for_each(|(value, (x, z))| *value = phi * shares[x] * shares[z]);
@@ -344,6 +343,11 @@ pub fn mean_products_of_shares(pairs: &[(f64, f64)]) -> Vec<f64> {
         *product *= pairs[x].0 * (pairs[z].0 + if x == z { 1.0 } else { 0.0 });
     }
     products
+}
+
+/// `ln(1 + c e^u)`: small ones keep their digits, which large parameters need, and large ones are known where `e^u` is not.
+pub(crate) fn ln_one_plus(c: f64, u: f64) -> f64 {
+    if u < 300.0 { (c * u.exp()).ln_1p() } else { u + (c + (-u).exp()).ln() }
 }
 
 /// Its error is `e^{−π²/h}`: `1e-13`.
