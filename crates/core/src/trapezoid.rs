@@ -137,8 +137,7 @@ pub fn trapezoids(
 ) {
     sums.fill(0.0);
     let mut values = vec![0.0; sums.len()];
-    let mut add = |w: f64| {
-        let (lean, stretch) = ((left - LEAN - w).exp(), (w - right - LEAN).exp());
+    let mut add = |w: f64, lean: f64, stretch: f64| {
         integrands(w - lean + stretch, &mut values);
         let mut largest = 0.0f64;
         for (sum, value) in sums.iter_mut().zip(&values) {
@@ -148,11 +147,27 @@ pub fn trapezoids(
         }
         largest
     };
-    let core = ((right - left) / step).ceil().max(1.0) as i64;
-    let largest = (0..=core).map(|k| add(left + k as f64 * step)).fold(0.0, f64::max);
-    for (from, step) in [(left, -step), (left + core as f64 * step, step)] {
-        let nodes = (1..=LONGEST_TAIL).map(|k| add(from + f64::from(k) * step));
-        _ = nodes.take_while(|term| *term > NEGLIGIBLE_TERM * largest).count();
+    // How far nodes are compressed changes by a factor from one to the next.
+    let factor = step.exp();
+    let (mut w, mut lean, mut stretch) = (left, (-LEAN).exp(), (left - right - LEAN).exp());
+    let (first_lean, first_stretch) = (lean, stretch);
+    let mut largest = add(w, lean, stretch);
+    for k in 1..=((right - left) / step).ceil().max(1.0) as i64 {
+        (w, lean, stretch) = (left + k as f64 * step, lean / factor, stretch * factor);
+        largest = largest.max(add(w, lean, stretch));
+    }
+    for k in 1..=LONGEST_TAIL {
+        (lean, stretch) = (lean / factor, stretch * factor);
+        if add(w + f64::from(k) * step, lean, stretch) <= NEGLIGIBLE_TERM * largest {
+            break;
+        }
+    }
+    (lean, stretch) = (first_lean, first_stretch);
+    for k in 1..=LONGEST_TAIL {
+        (lean, stretch) = (lean * factor, stretch / factor);
+        if add(left - f64::from(k) * step, lean, stretch) <= NEGLIGIBLE_TERM * largest {
+            break;
+        }
     }
 }
 

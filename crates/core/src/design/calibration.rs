@@ -89,7 +89,7 @@ impl<'a> Functions<'a> {
                 powers
             }));
         }
-        let mut means: Vec<f64> = exponents.iter().map(|product| mean(alpha, product)).collect();
+        let mut means: Vec<f64> = exponents.iter().map(|product| mean_product(alpha, product)).collect();
         if let Some(form) = form {
             let pairs: Vec<(f64, f64)> = alpha.iter().copied().zip(form.iter().copied()).collect();
             means.extend(mean_products_over_form(&pairs));
@@ -130,7 +130,7 @@ impl<'a> Functions<'a> {
 }
 
 /// `E Π_x P_x^{s_x}`.
-fn mean(alpha: &[f64], exponents: &[f64]) -> f64 {
+pub(super) fn mean_product(alpha: &[f64], exponents: &[f64]) -> f64 {
     let total: f64 = alpha.iter().sum();
     let degree: f64 = exponents.iter().sum();
     let terms = alpha.iter().zip(exponents).map(|(alpha, s)| ln_gamma(alpha + s) - ln_gamma(*alpha));
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn means_of_products_are_known() {
-        assert!((mean(&[1.0, 1.0], &[1.0, 1.0]) - 1.0 / 6.0).abs() < 1e-15);
-        assert!((mean(&[2.0, 1.0], &[-1.0, 0.0]) - 2.0).abs() < 1e-14);
+        assert!((mean_product(&[1.0, 1.0], &[1.0, 1.0]) - 1.0 / 6.0).abs() < 1e-15);
+        assert!((mean_product(&[2.0, 1.0], &[-1.0, 0.0]) - 2.0).abs() < 1e-14);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         assert!((mean_over(&rule, |_| 1.0) - 1.0).abs() < 1e-7);
         let square = alpha[1] * (alpha[1] + 1.0) / (7.2 * 8.2);
         assert!((mean_over(&rule, |p| p[1] * p[1]) - square).abs() < 1e-7);
-        let inverse = mean(&alpha, &[0.0, 0.0, 0.0, 0.0, -1.0]);
+        let inverse = mean_product(&alpha, &[0.0, 0.0, 0.0, 0.0, -1.0]);
         assert!((mean_over(&rule, |p| 1.0 / p[4]) / inverse - 1.0).abs() < 1e-7);
     }
 

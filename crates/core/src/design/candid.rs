@@ -32,6 +32,15 @@ pub(super) struct Candid<'a> {
     odds: Vec<f64>,
     /// The value that nobody says; its odds are all but infinite. There is no second one, or nothing would tell the two apart.
     silent: Option<usize>,
+    precision: Precision,
+}
+
+/// How gains are integrated.
+#[derive(Clone, Copy, Debug)]
+struct Precision {
+    step: f64,
+    /// The error that is stated of a gain, as a share of it.
+    accuracy: f64,
 }
 
 /// The multipliers at which no change of a candid protocol gains more than it costs.
@@ -43,12 +52,12 @@ pub(super) struct Multipliers {
 
 /// How many times the odds of erasure are those of a value that nobody says.
 const SILENT: f64 = 1e11;
-/// The step of the integrals in two dimensions.
-const STEP: f64 = 1.0 / 3.0;
-/// The error that is stated of a gain, as a share of it. Largest seen with a step of 0.4, parameters that add up to `1e5`: `1e-9`.
-const ACCURACY: f64 = 1e-9;
-/// A gain to second order takes as long as on so many points.
-const EFFORT: usize = 20_000;
+/// Where the integrals are all that is known. Largest error seen with a step of 0.4, parameters that add up to `1e5`: `1e-9`.
+const ALONE: Precision = Precision { step: 1.0 / 3.0, accuracy: 1e-9 };
+/// Beside points, which are off by more.
+const BESIDE_POINTS: Precision = Precision { step: 0.5, accuracy: 1e-6 };
+/// A gain to second order takes as long as on so many points times the square of the step.
+const EFFORT: f64 = 2_000.0;
 
 impl<'a> Candid<'a> {
     /// The best candid protocol that leaks the budget; `None` if it is not found.
@@ -67,12 +76,32 @@ impl<'a> Candid<'a> {
         let mut search = Search { parts, classes, leakage, truths, ln_odds, most, silent: None };
         let nu = search.settled_within(budget)?;
         let odds = search.ln_odds.iter().map(|y| y.exp()).collect();
-        let mut candid = Candid { parts, odds, silent: search.silent };
+        let mut candid = Candid { parts, odds, silent: search.silent, precision: ALONE };
         let multipliers = search.multipliers(&candid, nu);
         // Else the truth is told to next to nobody, but to somebody.
         let costs = |x: usize| multipliers.lambda[x] + nu * search.truths[x];
         candid.silent = candid.silent.filter(|x| candid.gain_of_silent(*x) <= costs(*x));
         Some((candid, multipliers))
+    }
+
+    /// One whose gains are wanted beside points.
+    pub(super) fn beside_points(parts: &'a [(f64, &'a Dirichlet)], odds: Vec<f64>) -> Self {
+        Candid { parts, odds, silent: None, precision: BESIDE_POINTS }
+    }
+
+    /// The triangle of `K` at a point, where `vᵀ K v = dᵀ J⁻¹ d`.
+    pub(super) fn form(&self, p: &[f64]) -> Vec<f64> {
+        let likelihood: f64 = self.odds.iter().zip(p).map(|(w, p)| w * p).sum();
+        let mut form = vec![0.0; entries(p.len())];
+        for x in 0..p.len() {
+            for z in 0..x {
+                let both = p[x] * p[z] * (1.0 + self.odds[x] * self.odds[z] / likelihood);
+                form[entries(x) + z] = -both;
+                form[entries(x) + x] += both;
+                form[entries(z) + z] += both;
+            }
+        }
+        form
     }
 
     /// What the truth about `x` gains where nobody says it: `1 − E P_x + Σ_{z≠x} w_z E[P_z/P_x]`, which has no limit if `x` is rare now and then.
@@ -107,12 +136,12 @@ impl<'a> Candid<'a> {
         for (weight, part) in self.parts {
             let alpha = part.alpha();
             let left = -(largest * (2.0 + part.total())).ln();
-            trapezoids(left, -smallest.ln(), STEP, &mut of_part, |ln_s, values| {
+            trapezoids(left, -smallest.ln(), self.precision.step, &mut of_part, |ln_s, values| {
                 let ln_phi = node.begin(ln_s, alpha, &self.odds, v);
-                node.integrate(ln_phi, part, values, &mut write);
+                node.integrate(ln_phi, part, self.precision.step, values, &mut write);
             });
             node.begin_without_odds(v);
-            node.integrate(-part.total().ln(), part, &mut inner, &mut write);
+            node.integrate(-part.total().ln(), part, self.precision.step, &mut inner, &mut write);
             for (sum, (outer, inner)) in sums.iter_mut().zip(of_part.iter().zip(&inner)) {
                 *sum += weight * (outer + inner);
             }
@@ -154,7 +183,7 @@ impl Gains for Candid<'_> {
     fn of_each(&self, directions: &[Direction]) -> Vec<Mean> {
         let mean = |direction: &Direction| {
             let value = self.gain(direction);
-            Mean { value, error: ACCURACY * value }
+            Mean { value, error: self.precision.accuracy * value }
         };
         directions.par_iter().map(mean).collect()
     }
@@ -220,7 +249,7 @@ impl Gains for Candid<'_> {
     }
 
     fn effort(&self) -> usize {
-        EFFORT
+        (EFFORT / self.precision.step.powi(2)) as usize
     }
 }
 
@@ -278,12 +307,13 @@ impl Node {
         &mut self,
         ln_phi: f64,
         part: &Dirichlet,
+        step: f64,
         sums: &mut [f64],
         write: &mut impl FnMut(&[f64], &Node, &mut [f64]),
     ) {
         let (smallest, largest) = extremes(&self.forms);
         let left = -(largest * (2.0 + part.total())).ln();
-        trapezoids(left, -smallest.ln(), STEP, sums, |ln_ratio, values| {
+        trapezoids(left, -smallest.ln(), step, sums, |ln_ratio, values| {
             let weight = self.go(ln_ratio, ln_phi, part.alpha());
             write(part.alpha(), self, values);
             values.iter_mut().for_each(|value| *value *= weight);
@@ -519,7 +549,7 @@ mod tests {
         ] {
             let prior = Dirichlet::new(alpha).unwrap();
             let parts = [(1.0, &prior)];
-            let candid = Candid { parts: &parts, odds, silent: None };
+            let candid = Candid { parts: &parts, odds, silent: None, precision: ALONE };
             let classes = Classes::new(prior.alpha());
             let wanted = Wanted { points: 20_000, contrast: 1e6, form: None, seed: 0 };
             let rule = Rule::new(&parts, &classes, &wanted);
@@ -554,6 +584,23 @@ mod tests {
         });
     }
 
+    #[test]
+    fn gains_beside_points_are_as_good_as_stated() {
+        for alpha in [vec![0.01, 0.5, 0.02, 1.0], vec![3.0, 1e-2, 40.0], vec![2e4, 3e4, 5e4]] {
+            let prior = Dirichlet::new(alpha.clone()).unwrap();
+            let parts = [(1.0, &prior)];
+            for odds in [[9e3, 110.0, 2e3, 150.0], [1e-3, 30.0, 0.2, 1.0]] {
+                let beside = Candid::beside_points(&parts, odds[..alpha.len()].to_vec());
+                let alone = Candid { precision: ALONE, ..beside.clone() };
+                for direction in random_directions(alpha.len(), true) {
+                    let (gain, exact) = (beside.gain(&direction), alone.gain(&direction));
+                    let stated = BESIDE_POINTS.accuracy;
+                    assert!((gain / exact - 1.0).abs() < 0.5 * stated, "{alpha:?} {odds:?} {gain} {exact}");
+                }
+            }
+        }
+    }
+
     /// By differences of gains, in steps that share no scale: a direction times a factor gains as many times more.
     #[test]
     fn gains_to_second_order_are_those_of_gains() {
@@ -566,7 +613,7 @@ mod tests {
                     mean * candid.gain(&Direction::of_heights(&moved, 0.0, 1.0).unwrap())
                 };
                 let about = candid.about(&direction);
-                assert!((about.value / at(&[0.0; 3]) - 1.0).abs() < ACCURACY);
+                assert!((about.value / at(&[0.0; 3]) - 1.0).abs() < ALONE.accuracy);
                 let step = 1e-3;
                 let moved = |x: usize, s: f64, z: usize, t: f64| {
                     let mut steps = [0.0; 3];
@@ -605,12 +652,16 @@ mod tests {
             let prior = Dirichlet::new(alpha).unwrap();
             let parts = [(1.0, &prior)];
             let silent = odds.iter().position(|w| *w == SILENT);
-            let candid = Candid { parts: &parts, odds, silent };
+            let candid = Candid { parts: &parts, odds, silent, precision: ALONE };
             let inputs = candid.odds.len();
             let each = Classes::new(&(0..inputs).collect::<Vec<usize>>());
             let rows = candid.rows(&each);
             let gains: f64 = rows.iter().map(|(theta, row)| theta * candid.gain(row)).sum();
-            assert!((gains / (inputs as f64 - 1.0) - 1.0).abs() < ACCURACY, "{:?} {gains}", candid.odds);
+            assert!(
+                (gains / (inputs as f64 - 1.0) - 1.0).abs() < ALONE.accuracy,
+                "{:?} {gains}",
+                candid.odds
+            );
             let shares = ln_and_shares(&prior, &candid.odds).1;
             for x in 0..inputs {
                 let share = |y: usize, z: usize| shares[entries(y.max(z)) + y.min(z)];
@@ -618,7 +669,7 @@ mod tests {
                     (0..inputs).filter(|y| *y != x).flat_map(|y| (0..inputs).map(move |z| share(y, z)));
                 let exact = 1.0 - prior.alpha()[x] / prior.total() + candid.odds[x] * others.sum::<f64>();
                 let gain = candid.gain(&truth(x, inputs)) / inputs as f64;
-                assert!((gain / exact - 1.0).abs() < ACCURACY, "{:?} {x}: {gain} {exact}", candid.odds);
+                assert!((gain / exact - 1.0).abs() < ALONE.accuracy, "{:?} {x}: {gain} {exact}", candid.odds);
             }
         }
     }

@@ -35,6 +35,7 @@ mod one_user;
 mod optimum;
 mod price;
 mod program;
+mod reference;
 mod requirement;
 mod rows;
 mod rule;

@@ -8,6 +8,7 @@ use super::certificate::Certificate;
 use super::direction::{Classes, Direction};
 use super::price::{Cost, Gains, LeakageOf, Prices};
 use super::program::{Column, Program, Weights, utility};
+use super::reference::Reference;
 use super::requirement::Requirement;
 use super::rows::Rows;
 use super::rule::{Rule, Wanted};
@@ -53,6 +54,10 @@ const MERGED_WITHIN: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-12];
 /// And as one row that moves. Its entries are at least so much of their mean, unless it is a truth.
 const MOVED_WITHIN: [f64; 3] = [0.5, 0.1, 0.01];
 const LEAST_ENTRY: f64 = 1e-4;
+/// Errors are in the way if they are more than this share of what a direction may seem to gain; to be beside a protocol of known gains is worth its time if it leaves less
+/// than this share of them.
+const IN_THE_WAY: f64 = 0.5;
+const WORTH_IT: f64 = 0.25;
 /// Values below this share of the largest are hardly there.
 const HARDLY: f64 = 2e-4;
 /// The form of a protocol is taken to be between these.
@@ -153,7 +158,8 @@ impl<'a> Problem<'a> {
         let mut points = self.effort.points(inputs, self.budget.is_some());
         // Most rounds are spent on which directions count, and few points tell that.
         let rough = rule(points / ROUGHER, None);
-        let solver = Solver { problem: self, rule: &rough, leakage: &leakage, is_last: false };
+        let solver =
+            Solver { problem: self, rule: &rough, reference: None, leakage: &leakage, is_last: false };
         let first = match solver.candid() {
             Some((candid, true)) => return Ok(solver.design(&candid)),
             Some((candid, false)) => solver.with(candid),
@@ -164,7 +170,9 @@ impl<'a> Problem<'a> {
             let form = self.form(&found);
             let rule = rule(points, form.as_deref());
             let is_last = rule.is_converged || points * GROWTH > most_points(inputs);
-            let solver = Solver { problem: self, rule: &rule, leakage: &leakage, is_last };
+            let solver = Solver { problem: self, rule: &rule, reference: None, leakage: &leakage, is_last };
+            let reference = form.and_then(|form| solver.reference(&found, form));
+            let solver = Solver { reference: reference.as_ref(), ..solver };
             found = solver.finished(solver.run(solver.taken_over(&found))?)?;
             let Search { priced, bound, seen, .. } = found.search;
             // More points do not help where it is the bound that is loose.
@@ -230,6 +238,8 @@ enum Purpose {
 struct Solver<'a> {
     problem: &'a Problem<'a>,
     rule: &'a Rule,
+    /// A protocol near the one that is looked for, if that makes means over the points better.
+    reference: Option<&'a Reference<'a>>,
     leakage: &'a LeakageOf<'a>,
     /// Whether there is no rule of more points to turn to.
     is_last: bool,
@@ -270,7 +280,9 @@ impl Solver<'_> {
             }
             tried = rows.len();
             let Cost { lambda, nu, .. } = self.cost(&found.weights, Purpose::Certificate);
-            let Some(moved) = (Rows { rows, lambda, nu }).settled(self.rule, self.leakage, budget) else {
+            let Some(moved) =
+                (Rows { rows, lambda, nu }).settled(self.rule, self.reference, self.leakage, budget)
+            else {
                 continue;
             };
             let directions = moved.rows.iter().filter_map(|row| Direction::of_heights(row, 0.0, 1.0));
@@ -296,7 +308,9 @@ impl Solver<'_> {
     fn column(&self, direction: &Direction) -> Column {
         let budget = self.problem.budget;
         let leakage = budget.map_or(0.0, |budget| self.leakage.at(direction) / budget);
-        Column::new(direction, leakage, &self.problem.classes, self.rule)
+        let mut column = Column::new(direction, leakage, &self.problem.classes, self.rule);
+        column.correction = self.reference.map_or(0.0, |reference| reference.correction(direction));
+        column
     }
 
     /// Randomised response with the protocol that says nothing, within half the budget.
@@ -360,10 +374,40 @@ impl Solver<'_> {
         Some((found, is_best))
     }
 
+    fn prices(&self, columns: &[Column], theta: &[f64]) -> Option<Prices<'_>> {
+        let prices = Prices::new(self.rule, columns, theta, self.problem.classes.inputs())?;
+        Some(match self.reference {
+            Some(reference) => prices.beside(reference),
+            None => prices,
+        })
+    }
+
+    /// The candid protocol of a form, if the errors of means over the points are in the way of a protocol that was found on others, and less beside it.
+    fn reference(&self, found: &Candidate, form: Vec<f64>) -> Option<Reference<'_>> {
+        let Problem { parts, cone, .. } = self.problem;
+        if cone.floor > 0.0 {
+            return None;
+        }
+        let columns: Vec<Column> =
+            found.columns.iter().map(|column| self.column(&column.members[0])).collect();
+        let theta = &found.weights.theta;
+        let worst = |solver: &Solver<'_>| {
+            let of_column = |column: &Column, prices: &Prices<'_>| {
+                let allowed = self.problem.most_seen() + self.problem.raise(RAISED) * column.leakage;
+                prices.of_each(&column.members[..1])[0].error / allowed
+            };
+            let prices = solver.prices(&columns, theta)?;
+            Some(columns.iter().map(|column| of_column(column, &prices)).fold(0.0, f64::max))
+        };
+        let plain = worst(self).filter(|worst| *worst > IN_THE_WAY)?;
+        let reference = Reference::new(Candid::beside_points(parts, form), self.rule);
+        let beside = worst(&Solver { reference: Some(&reference), ..*self })?;
+        (beside < WORTH_IT * plain).then_some(reference)
+    }
+
     /// What any direction would gain with these weights, on the points of the rule.
     fn judged(&self, columns: Vec<Column>, weights: Weights, purpose: Purpose) -> Result<Candidate> {
-        let prices = Prices::new(self.rule, &columns, &weights.theta, self.problem.classes.inputs())
-            .ok_or(Error::DesignNotConverged)?;
+        let prices = self.prices(&columns, &weights.theta).ok_or(Error::DesignNotConverged)?;
         if self.problem.budget.is_some() {
             return Ok(self.judged_by(&prices, columns, weights, purpose));
         }

@@ -9,8 +9,10 @@
 
 use rayon::prelude::*;
 
+use super::candid::Candid;
 use super::direction::Direction;
 use super::program::{Column, information};
+use super::reference::Reference;
 use super::rule::{Mean, Node, Rule};
 use super::triangle::{entries, inverse_of_differences};
 use crate::dirichlet_mean::{ln_leads, mean_products_over_form};
@@ -120,6 +122,8 @@ struct Block {
 pub(super) struct Prices<'a> {
     rule: &'a Rule,
     blocks: Vec<Block>,
+    /// A protocol whose gains are known; the blocks have what others gain beyond it.
+    known: Option<&'a Candid<'a>>,
 }
 
 /// What a direction is multiplied with: `v_x`, and the products of deviations `d_x d_z`.
@@ -140,6 +144,16 @@ impl<'a> Factors<'a> {
 impl<'a> Prices<'a> {
     /// `None` if the information is singular somewhere.
     pub(super) fn new(rule: &'a Rule, columns: &[Column], theta: &[f64], inputs: usize) -> Option<Self> {
+        Prices::of_forms(rule, |i, node| {
+            inverse_of_differences(&information(columns, theta, i), inputs, node.reference)
+        })
+    }
+
+    /// From the triangle of `K` at every point, of which the place and the point itself are given.
+    pub(super) fn of_forms(
+        rule: &'a Rule,
+        form: impl Fn(usize, &Node) -> Option<Vec<f64>> + Sync,
+    ) -> Option<Self> {
         let mut first = 0;
         let mut places = Vec::new();
         for (part, nodes) in rule.parts().enumerate() {
@@ -149,11 +163,21 @@ impl<'a> Prices<'a> {
             }
         }
         let block = |(part, first, nodes): &(usize, usize, &[Node])| {
-            let informations = (*first..).map(|i| information(columns, theta, i));
-            Block::new(*part, nodes, informations, inputs)
+            let forms = nodes.iter().zip(*first..).map(|(node, i)| form(i, node));
+            Block::new(*part, nodes, forms)
         };
         let blocks = places.par_iter().map(block).collect::<Option<_>>()?;
-        Some(Prices { rule, blocks })
+        Some(Prices { rule, blocks, known: None })
+    }
+
+    /// The same with less noise, if the reference is near.
+    pub(super) fn beside(mut self, reference: &'a Reference<'a>) -> Self {
+        let known = reference.on_points.blocks.iter().flat_map(|block| &block.form);
+        for (entry, known) in self.blocks.iter_mut().flat_map(|block| &mut block.form).zip(known) {
+            entry.iter_mut().zip(known).for_each(|(entry, known)| *entry -= known);
+        }
+        self.known = Some(&reference.exact);
+        self
     }
 
     /// `h(v)`, averaged over the members of each orbit.
@@ -176,7 +200,17 @@ impl<'a> Prices<'a> {
             }
             self.rule.mean(&sums, highest)
         };
-        (0..orbits.len()).map(mean).collect()
+        let mut means: Vec<Mean> = (0..orbits.len()).map(mean).collect();
+        if let Some(known) = self.known {
+            let mut gains = known.of_each(&orbits.concat()).into_iter();
+            for (mean, members) in means.iter_mut().zip(orbits) {
+                for gain in gains.by_ref().take(members.len()) {
+                    mean.value += gain.value / members.len() as f64;
+                    mean.error += gain.error / members.len() as f64;
+                }
+            }
+        }
+        means
     }
 }
 
@@ -193,7 +227,10 @@ impl Gains for Prices<'_> {
             SecondOrder { value: 0.0, slope: vec![0.0; inputs], curvature: vec![0.0; entries(inputs)] };
         let blocks = self.blocks.iter().filter(|block| block.part < self.rule.replicates);
         blocks.for_each(|block| block.add_about(direction, &mut sum));
-        sum
+        match self.known {
+            Some(known) => sum.plus(&known.about(direction), 1.0),
+            None => sum,
+        }
     }
 
     fn points(&self) -> usize {
@@ -201,7 +238,7 @@ impl Gains for Prices<'_> {
     }
 
     fn effort(&self) -> usize {
-        self.points()
+        self.points() + self.known.map_or(0, Gains::effort)
     }
 }
 
@@ -214,32 +251,40 @@ pub(super) struct SecondOrder {
     pub curvature: Vec<f64>,
 }
 
+impl SecondOrder {
+    /// With `factor` times another.
+    pub(super) fn plus(mut self, other: &SecondOrder, factor: f64) -> Self {
+        let add = |to: &mut [f64], from: &[f64]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from)
+        };
+        self.value += factor * other.value;
+        add(&mut self.slope, &other.slope);
+        add(&mut self.curvature, &other.curvature);
+        self
+    }
+}
+
 /// The gain at the points of a block.
 struct Gain {
     /// Its sum with the weights of the points.
     weighted: f64,
-    /// Its largest value.
+    /// Its largest absolute value.
     highest: f64,
 }
 
 impl Block {
-    fn new(
-        part: usize,
-        nodes: &[Node],
-        informations: impl Iterator<Item = Vec<f64>>,
-        inputs: usize,
-    ) -> Option<Self> {
+    fn new(part: usize, nodes: &[Node], forms: impl Iterator<Item = Option<Vec<f64>>>) -> Option<Self> {
+        let inputs = nodes[0].p.len();
         let mut block = Block {
             part,
             weight: [0.0; LANES],
             p: vec![[1.0; LANES]; inputs],
             form: vec![[0.0; LANES]; entries(inputs)],
         };
-        for (lane, (node, information)) in nodes.iter().zip(informations).enumerate() {
+        for (lane, (node, form)) in nodes.iter().zip(forms).enumerate() {
             block.weight[lane] = node.weight;
             block.p.iter_mut().zip(&node.p).for_each(|(lanes, p_x)| lanes[lane] = *p_x);
-            let form = inverse_of_differences(&information, inputs, node.reference)?;
-            block.form.iter_mut().zip(form).for_each(|(lanes, entry)| lanes[lane] = entry);
+            block.form.iter_mut().zip(form?).for_each(|(lanes, entry)| lanes[lane] = entry);
         }
         Some(block)
     }
@@ -260,7 +305,7 @@ impl Block {
         for (sum, weight) in sum.iter().zip(&self.weight) {
             let gain = sum / members.len() as f64;
             weighted += weight * gain;
-            highest = highest.max(gain);
+            highest = highest.max(gain.abs());
         }
         Gain { weighted, highest }
     }

@@ -26,6 +26,8 @@ pub(super) struct Column {
     pub sums: Vec<f64>,
     /// Its leakage as a share of the budget, if there is one.
     pub leakage: f64,
+    /// What the points of the rule [underestimate](super::reference) of its gain.
+    pub correction: f64,
     /// Its reduced information at every point of the rule, check points last.
     information: Vec<f64>,
 }
@@ -44,7 +46,7 @@ impl Column {
                 add_square(triangle, &d, 1.0 / (likelihood * members.len() as f64));
             }
         });
-        Column { sums: classes.sums(direction), members, leakage, information }
+        Column { sums: classes.sums(direction), members, leakage, correction: 0.0, information }
     }
 
     /// The information at point `i`.
@@ -145,7 +147,8 @@ impl Program<'_> {
             .into_par_iter()
             .map(|chunk| self.chunk_derivatives(theta, chunk))
             .collect();
-        let (mut gradient, mut hessian) = (vec![0.0; count], Mat::<f64>::zeros(count, count));
+        let mut gradient: Vec<f64> = self.columns.iter().map(|column| column.correction).collect();
+        let mut hessian = Mat::<f64>::zeros(count, count);
         for (g, h) in parts? {
             gradient.iter_mut().zip(g).for_each(|(sum, g)| *sum += g);
             hessian += h;
@@ -225,14 +228,15 @@ impl Program<'_> {
     }
 }
 
-/// `E ln det J(θ)` on the points of the rule; `None` where the information is singular.
+/// `E ln det J(θ)` on the points of the rule, corrected; `None` where the information is singular.
 pub(super) fn utility(rule: &Rule, columns: &[Column], theta: &[f64]) -> Option<f64> {
     let n = columns[0].members[0].values.len() - 1;
     let at = |(i, node): (usize, &Node)| {
         let factor = inverse_factor(&information(columns, theta, i), n)?;
         Some(-2.0 * node.weight * (0..n).map(|k| factor[entries(k) + k].ln()).sum::<f64>())
     };
-    rule.nodes.iter().enumerate().map(at).sum()
+    let corrections: f64 = columns.iter().zip(theta).map(|(column, t)| t * column.correction).sum();
+    Some(corrections + rule.nodes.iter().enumerate().map(at).sum::<Option<f64>>()?)
 }
 
 /// `J(θ)` at point `i`.

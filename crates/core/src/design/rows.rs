@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::direction::Direction;
 use super::price::LeakageOf;
+use super::reference::Reference;
 use super::rule::{Node, Rule};
 use super::triangle::{add_square, entries, inverse_factor};
 
@@ -48,9 +49,15 @@ type Places = [(usize, usize)];
 
 impl Rows {
     /// The rows near these where nothing is gained to first order; `None` if there are none.
-    pub(super) fn settled(mut self, rule: &Rule, leakage: &LeakageOf<'_>, budget: f64) -> Option<Self> {
+    pub(super) fn settled(
+        mut self,
+        rule: &Rule,
+        reference: Option<&Reference<'_>>,
+        leakage: &LeakageOf<'_>,
+        budget: f64,
+    ) -> Option<Self> {
         for _ in 0..STEPS {
-            let change = self.step(rule, leakage, budget)?;
+            let change = self.step(rule, reference, leakage, budget)?;
             let before = self.rows.len();
             self.rows.retain(|row| share(row, leakage, budget) > NEGLIGIBLE);
             if change < SETTLED && self.rows.len() == before {
@@ -61,10 +68,20 @@ impl Rows {
     }
 
     /// A step of Newton's method, as much of it as leaves all entries positive; by what share entries changed.
-    fn step(&mut self, rule: &Rule, leakage: &LeakageOf<'_>, budget: f64) -> Option<f64> {
+    fn step(
+        &mut self,
+        rule: &Rule,
+        reference: Option<&Reference<'_>>,
+        leakage: &LeakageOf<'_>,
+        budget: f64,
+    ) -> Option<f64> {
         let places = self.places();
         let (count, inputs) = (places.len(), self.lambda.len());
-        let Derivatives { mut slope, mut curvature } = self.utility(rule, &places)?;
+        let mut utility = self.utility(rule, &places)?;
+        if let Some(reference) = reference {
+            self.correct(reference, &mut utility);
+        }
+        let Derivatives { mut slope, mut curvature } = utility;
         let (leak, leak_slope) = self.leakage(leakage, &places, &mut curvature);
         let size = count + inputs + 1;
         let mut matrix = Mat::<f64>::zeros(size, size);
@@ -132,6 +149,33 @@ impl Rows {
             }
         }
         (sum, slope)
+    }
+
+    /// Adds the derivatives of what points underestimate, by row and input.
+    fn correct(&self, reference: &Reference<'_>, utility: &mut Derivatives) {
+        let mut first = 0;
+        for row in &self.rows {
+            let theta = row.iter().sum::<f64>() / row.len() as f64;
+            // Unwrap safety: no row is zero.
+            let direction = Direction::of_heights(row, 0.0, 1.0).unwrap();
+            if direction.is_truth() {
+                utility.slope[first] += reference.correction(&direction) / row.len() as f64;
+                first += 1;
+                continue;
+            }
+            let about = reference.correction_about(&direction);
+            for x in 0..row.len() {
+                utility.slope[first + x] += about.slope[x];
+                for z in 0..=x {
+                    let bend = about.curvature[entries(x) + z] / theta;
+                    utility.curvature[(first + x, first + z)] += bend;
+                    if z < x {
+                        utility.curvature[(first + z, first + x)] += bend;
+                    }
+                }
+            }
+            first += row.len();
+        }
     }
 
     /// The derivatives of `E ln det J`; `None` where it is singular.
@@ -244,6 +288,7 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::candid::Candid;
     use crate::design::direction::Classes;
     use crate::design::price::{Gains, Prices};
     use crate::design::program::{Column, utility};
@@ -301,36 +346,51 @@ mod tests {
         }
     }
 
-    /// By the prices of the rows, which know nothing of how they were found.
-    #[test]
-    fn rows_settle_where_none_gains_more_than_it_costs() {
+    /// By the prices of the rows, which know nothing of how they were found. Few points are corrected beside a reference.
+    fn rows_settle_where_none_gains_more_than_it_costs(points: usize, is_beside: bool) {
         let prior = Dirichlet::new(vec![0.5, 1.0, 2.5]).unwrap();
         let classes = Classes::new(prior.alpha());
         let parts = [(1.0, &prior)];
         let leakage = LeakageOf(&parts);
-        let wanted = Wanted { points: 1_500, contrast: 1e4, form: None, seed: 0 };
+        let wanted = Wanted { points, contrast: 1e4, form: None, seed: 0 };
         let rule = Rule::new(&parts, &classes, &wanted);
         for budget in [0.3, 0.1, 1e-4] {
             // As much is told as may leak.
             let mut start = rows();
             let scale = budget / 0.3;
             start.rows[..3].iter_mut().flatten().for_each(|entry| *entry *= scale);
-            let told = |x: usize| start.rows[..3].iter().map(|row| row[x]).sum::<f64>();
-            start.rows[3] = (0..3).map(|x| 1.0 - told(x)).collect();
+            let told = [0, 1, 2].map(|x| start.rows[..3].iter().map(|row| row[x]).sum::<f64>());
+            start.rows[3] = told.map(|told| 1.0 - told).to_vec();
             start.nu = 2.0 / budget;
-            let settled = start.settled(&rule, &leakage, budget).unwrap();
+            let odds = told.map(|told| 1.0 / told - 1.0).to_vec();
+            let reference = is_beside.then(|| Reference::new(Candid::beside_points(&parts, odds), &rule));
+            let settled = start.settled(&rule, reference.as_ref(), &leakage, budget).unwrap();
             let sum = |x: usize| settled.rows.iter().map(|row| row[x]).sum::<f64>();
             assert!((0..3).all(|x| (sum(x) - 1.0).abs() < 1e-12), "{settled:?}");
             let (columns, theta) = columns(&settled, &rule, &classes);
             let directions: Vec<Direction> = columns.iter().map(|column| column.members[0].clone()).collect();
             let leaks: f64 = directions.iter().zip(&theta).map(|(v, t)| t * leakage.at(v)).sum();
             assert!((leaks / budget - 1.0).abs() < 1e-9, "{leaks} {budget}");
-            let gains = Prices::new(&rule, &columns, &theta, 3).unwrap().of_each(&directions);
-            for (direction, gain) in directions.iter().zip(gains) {
+            let prices = Prices::new(&rule, &columns, &theta, 3).unwrap();
+            let corrected = match &reference {
+                Some(reference) => prices.beside(reference).of_each(&directions),
+                None => prices.of_each(&directions),
+            };
+            for (direction, gain) in directions.iter().zip(corrected) {
                 let linear = dot(&settled.lambda, &direction.values);
                 let cost = linear + settled.nu * leakage.at(direction);
                 assert!((gain.value / cost - 1.0).abs() < 1e-7, "{budget} {gain:?} {cost} {direction:?}");
             }
         }
+    }
+
+    #[test]
+    fn rows_settle_on_points() {
+        rows_settle_where_none_gains_more_than_it_costs(1_500, false);
+    }
+
+    #[test]
+    fn rows_settle_beside_a_reference() {
+        rows_settle_where_none_gains_more_than_it_costs(60, true);
     }
 }

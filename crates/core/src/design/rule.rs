@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::calibration::calibration;
+use super::calibration::{calibration, mean_product};
 use super::direction::Classes;
 use crate::evaluation::Method;
 use crate::expectation::cubature::{gauss_points, logit_points};
@@ -52,9 +52,8 @@ const REPLICATES: usize = 16;
 const STANDARD_ERRORS: f64 = 4.0;
 /// A tensor rule is used where its error in a mean is about this.
 const GAUSS_TOLERANCE: f64 = 1e-6;
-/// Trapezoids need so many more nodes that only few inputs can afford them, four if no parameter stretches them.
-const MOST_INPUTS_OF_TRAPEZOID: usize = 3;
-const LEAST_PARAMETER_OF_FOUR: f64 = 0.05;
+/// Trapezoids need so many more nodes that only few inputs can afford them, and the last only if a Gauss rule is no choice.
+const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
 
 /// Points of a tensor rule of less weight are left out: half of all, in the far tails.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-13;
@@ -95,7 +94,7 @@ impl Rule {
             let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
             Rule::tensor(rule(step), rule(1.4 * step), false)
         };
-        if inputs <= MOST_INPUTS_OF_TRAPEZOID {
+        if inputs < MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
         }
         let order = gauss_order(contrast);
@@ -103,9 +102,7 @@ impl Rule {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
             return Rule::tensor(rule(order), rule(order - 1), true);
         }
-        let stretches =
-            |(_, part): &(f64, &Dirichlet)| part.alpha().iter().any(|alpha| *alpha < LEAST_PARAMETER_OF_FOUR);
-        if inputs == 4 && !parts.iter().any(stretches) {
+        if inputs == MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
         }
         let turns = turns(classes);
@@ -182,7 +179,7 @@ fn quasi_random(
         (0..REPLICATES).flat_map(|replicate| (0..parts.len()).map(move |part| (replicate, part))).collect();
     let block = |&(replicate, i): &(usize, usize)| {
         let (weight, part) = parts[i];
-        let sources = Sources::new(part, wanted.contrast > STEEP, length);
+        let sources = Sources::new(part, wanted, length);
         let points = sources.points(wanted.seed, replicate * parts.len() + i);
         let turned = points.iter().flat_map(|point| turns.iter().map(move |turn| turned(point, turn)));
         let mut nodes: Vec<Node> = turned.map(|point| Node::new(1.0, &point)).collect();
@@ -195,20 +192,50 @@ fn quasi_random(
     blocks.par_iter().flat_map_iter(block).collect()
 }
 
-/// Where random points come from: the prior, and if directions are steep, for each input whose `1/P_x` has a mean but no variance, the prior with
-/// one value `x` less. Its density is in proportion to that of the prior times `1/P_x`, so it has the points that make such a mean.
+/// Where random points come from: the prior, and if directions are steep, for each input that is rare now and then the prior with up to one value `x` less. Its density is in
+/// proportion to that of the prior times a power of `1/P_x`, so it has the points that make the mean of `1/P_x`.
 struct Sources<'a> {
     prior: &'a Dirichlet,
-    rare: Vec<usize>,
+    rare: Vec<Rare>,
     /// Points of the prior itself, and of each other source.
     plain: usize,
     each: usize,
 }
 
+/// An input that is rare now and then.
+struct Rare {
+    input: usize,
+    /// Its parameter in the source.
+    alpha: f64,
+    /// `E P_x^{alpha − α_x}` under the prior.
+    norm: f64,
+}
+
+/// Inputs of smaller parameters are rare anyhow, and those of larger ones so seldom that `1/P_x` has a variance.
+const RARE: std::ops::RangeInclusive<f64> = 0.2..=2.0;
+/// If `1/P_x` has no mean, what the truth about `x` gains is like it only down to where the least of the form is as much as `x` makes of it: that is far down if the form has
+/// so many times its least at `x`.
+const FAR: f64 = 10.0;
+/// The smallest parameter in a source.
+const LEAST_PARAMETER: f64 = 0.1;
+
 impl<'a> Sources<'a> {
-    fn new(prior: &'a Dirichlet, is_steep: bool, length: usize) -> Self {
-        let is_rare = |x: &usize| is_steep && prior.alpha()[*x] > 1.0 && prior.alpha()[*x] <= 2.0;
-        let rare: Vec<usize> = (0..prior.alpha().len()).filter(is_rare).collect();
+    fn new(prior: &'a Dirichlet, wanted: &Wanted<'_>, length: usize) -> Self {
+        let alpha = prior.alpha();
+        let source = |input: usize| {
+            let less = (alpha[input] - 1.0).max(LEAST_PARAMETER);
+            let mut exponents = vec![0.0; alpha.len()];
+            exponents[input] = less - alpha[input];
+            Rare { input, alpha: less, norm: mean_product(alpha, &exponents) }
+        };
+        let is_far = |x: usize| {
+            let least = |form: &[f64]| form.iter().copied().fold(f64::INFINITY, f64::min);
+            wanted.form.is_some_and(|form| form[x] > FAR * least(form))
+        };
+        let is_rare = |x: &usize| {
+            wanted.contrast > STEEP && RARE.contains(&alpha[*x]) && (alpha[*x] > 1.0 || is_far(*x))
+        };
+        let rare: Vec<Rare> = (0..alpha.len()).filter(is_rare).map(source).collect();
         let each = length / (2 * rare.len().max(1));
         Sources { prior, plain: length - each * rare.len(), rare, each }
     }
@@ -220,31 +247,35 @@ impl<'a> Sources<'a> {
             let sequence = DirichletSequence::new(seed, (replicate * (alpha.len() + 1) + source) as u32);
             (0..count as u32).map(move |j| sequence.point(j, &alpha))
         };
-        let one_less = |x: usize| (0..alpha.len()).map(|z| alpha[z] - f64::from(u8::from(z == x))).collect();
-        let rare = self.rare.iter().flat_map(|&x| from(1 + x, self.each, one_less(x)));
+        let rare = self.rare.iter().flat_map(|rare| {
+            let mut alpha = alpha.to_vec();
+            alpha[rare.input] = rare.alpha;
+            from(1 + rare.input, self.each, alpha)
+        });
         from(0, self.plain, alpha.to_vec()).chain(rare).collect()
     }
 
     /// The density of the prior over that of the points.
     fn importance(&self, p: &[f64]) -> f64 {
-        // P_x⁻¹/E[P_x⁻¹], the density of the prior with one value less over its own.
-        let ratio = |x: usize| (self.prior.alpha()[x] - 1.0) / (self.prior.total() - 1.0) / p[x];
-        let rare: f64 = self.rare.iter().map(|&x| ratio(x)).sum();
+        // The density of a source over that of the prior.
+        let ratio = |rare: &Rare| p[rare.input].powf(rare.alpha - self.prior.alpha()[rare.input]) / rare.norm;
+        let rare: f64 = self.rare.iter().map(ratio).sum();
         let (plain, each) = (self.plain as f64, self.each as f64);
         (plain + each * self.rare.len() as f64) / (plain + each * rare)
     }
 
     /// The lowest power of each `P_x` whose mean over the points has a variance, but none below −1: that of a truth's gain.
     fn powers(&self) -> Vec<f64> {
-        let power = |x: usize| {
-            if self.rare.contains(&x) { -1.0 } else { (JUST_BELOW_HALF * self.prior.alpha()[x]).max(-1.0) }
-        };
-        (0..self.prior.alpha().len()).map(power).collect()
+        let mut infinite: Vec<f64> = self.prior.alpha().iter().map(|alpha| -0.5 * alpha).collect();
+        for Rare { input, alpha, .. } in &self.rare {
+            infinite[*input] = 0.5 * alpha - self.prior.alpha()[*input];
+        }
+        infinite.iter().map(|power| if *power < -1.0 { -1.0 } else { JUST_ABOVE * power }).collect()
     }
 }
 
-/// The variance of `P_x^{sα_x}` is finite for `s > −1/2`.
-const JUST_BELOW_HALF: f64 = -0.45;
+/// Powers above the one whose variance is infinite.
+const JUST_ABOVE: f64 = 0.9;
 
 /// The prior does not tell the inputs of a class apart, so each point counts in every rotation of its classes. The gain of a
 /// protocol's own rows is then exact under a symmetric prior, where their sum is known, and the noise of the others is less.
