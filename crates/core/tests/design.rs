@@ -196,11 +196,13 @@ fn rare_values_are_told_plainly() {
 /// Where little may leak, rows that tell much are rare and gain much: their means must be right to a share of that, not absolutely.
 #[test]
 fn average_privacy_alone_may_be_near_one() {
-    let cases: [(&[f64], f64); 4] = [
+    let cases: [(&[f64], f64); 5] = [
         (&[93.0, 650.0, 4.9], 0.9999),
         (&[0.45, 0.8, 0.92], 0.9999),
         (&[1.0, 1.5, 1.5, 0.5], 0.999),
         (&[1.2, 1.3, 1.15, 1.25, 5.0], 0.97),
+        // Beside the truths and the one thing there is a row for all but the third, said by few.
+        (&[0.0235, 0.966, 0.525, 0.0174], 0.999),
     ];
     for (alpha, least) in cases {
         let prior = Prior::dirichlet(alpha.to_vec()).unwrap();
