@@ -201,7 +201,13 @@ impl<'a> Problem<'a> {
                 vague.iter_mut().zip(&member.values).for_each(|(sum, v)| *sum += share * v);
             }
         }
-        Some(vague.iter().map(|share| (share / (1.0 - share)).clamp(LEAST_FORM, MOST_FORM)).collect())
+        // Rounding must not tell apart what the prior does not.
+        let of_class = |class: &usize| {
+            let members = (0..inputs).filter(|x| self.classes.of[*x] == *class);
+            members.map(|x| vague[x]).sum::<f64>() / self.classes.sizes[*class] as f64
+        };
+        let odds = |share: f64| (share / (1.0 - share).max(0.0)).clamp(LEAST_FORM, MOST_FORM);
+        Some(self.classes.of.iter().map(of_class).map(odds).collect())
     }
 
     /// Tells of a bound on the gain beyond cost, and says whether to stop.
