@@ -315,7 +315,7 @@ impl Solver<'_> {
         let budget = self.problem.budget;
         let leakage = budget.map_or(0.0, |budget| self.leakage.at(direction) / budget);
         let mut column = Column::new(direction, leakage, &self.problem.classes, self.rule);
-        column.correction = self.reference.map_or(0.0, |reference| reference.correction(direction));
+        column.correction = self.reference.map_or(0.0, |reference| reference.correction(&column.members));
         column
     }
 

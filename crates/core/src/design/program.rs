@@ -5,7 +5,7 @@
 //! so that   Σ_j θ_j v̄_j = 1 in each class,  Σ_j θ_j ℓ_j ≤ B
 //! ```
 //! A primal-dual interior-point method: few columns, few constraints and a smooth objective whose gradient `h_j = E tr(J⁻¹ J_j)` and Hessian
-//! `−E tr(J⁻¹ J_j J⁻¹ J_k)` are sums over the points of the rule. Since `Σ θ_j h_j = a − 1` at every point, the dual gap is
+//! `−E tr(J⁻¹ J_j J⁻¹ J_k)` are sums over the points of the rule. Since `Σ θ_j h_j = a − 1` at every point (but for corrections), the dual gap is
 //! `λᵀb − (a − 1) = Σ θ_j z_j` with the slacks `z_j = λᵀa_j − h_j`.
 
 use faer::linalg::matmul::matmul;

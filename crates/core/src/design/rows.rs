@@ -159,7 +159,8 @@ impl Rows {
             // Unwrap safety: no row is zero.
             let direction = Direction::of_heights(row, 0.0, 1.0).unwrap();
             if direction.is_truth() {
-                utility.slope[first] += reference.correction(&direction) / row.len() as f64;
+                utility.slope[first] +=
+                    reference.correction(std::slice::from_ref(&direction)) / row.len() as f64;
                 first += 1;
                 continue;
             }

@@ -21,15 +21,15 @@ pub(super) struct Node {
 
 /// Weighted points that stand for the prior, in blocks.
 ///
-/// Few inputs get two tensor rules, of which the second, coarser one only tells how far off the first may be. More inputs get
+/// Few inputs get tensor rules, of which the coarser ones only tell how far off the first may be. More inputs get
 /// independent quasi-random replicates with [calibrated](super::calibration) weights, whose spread tells it. Where a value is rare now and
 /// then, more of their points are there than the prior has (`Sources`).
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     /// The points that the optimum is found on; replicates one after the other, all of the same length.
     pub nodes: Vec<Node>,
-    /// The points of the coarser rule, if there is one.
-    pub check: Vec<Node>,
+    /// The points of coarser rules, if there are any.
+    checks: Vec<Vec<Node>>,
     /// Number of replicates, 1 for a tensor rule.
     pub replicates: usize,
     /// Whether more points would make no other rule.
@@ -54,6 +54,8 @@ const STANDARD_ERRORS: f64 = 4.0;
 const GAUSS_TOLERANCE: f64 = 1e-6;
 /// Trapezoids need so many more nodes that only few inputs can afford them, and the last only if a Gauss rule is no choice.
 const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
+/// How many times longer the steps of their checks are. One difference may be small by chance.
+const COARSER: [f64; 2] = [1.4, 1.7];
 
 /// Points of a tensor rule of less weight are left out: half of all, in the far tails.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-13;
@@ -90,9 +92,12 @@ impl Rule {
             parts.iter().flat_map(of_part).collect::<Vec<_>>()
         };
         let trapezoid = || {
-            let step = trapezoid_step(parts[0].1.alpha(), contrast, share);
-            let rule = |step: f64| tensor(&|alpha| logit_points(alpha, contrast, step));
-            Rule::tensor(rule(step), rule(1.4 * step), false)
+            let rule = |coarser: f64| {
+                tensor(&|alpha| {
+                    logit_points(alpha, contrast, coarser * trapezoid_step(alpha, contrast, share))
+                })
+            };
+            Rule::tensor(rule(1.0), COARSER.map(rule).to_vec(), false)
         };
         if inputs < MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
@@ -100,7 +105,7 @@ impl Rule {
         let order = gauss_order(contrast);
         if (order as f64).powi(inputs as i32 - 1) <= share as f64 {
             let rule = |order: usize| tensor(&|alpha| gauss_points(alpha, order));
-            return Rule::tensor(rule(order), rule(order - 1), true);
+            return Rule::tensor(rule(order), vec![rule(order - 1)], true);
         }
         if inputs == MOST_INPUTS_OF_TRAPEZOID {
             return trapezoid();
@@ -108,12 +113,12 @@ impl Rule {
         let turns = turns(classes);
         let length = (share / (REPLICATES * turns.len())).max(1);
         let nodes = quasi_random(parts, &turns, length, wanted);
-        Rule { nodes, check: vec![], replicates: REPLICATES, is_converged: false, left_out: 0.0 }
+        Rule { nodes, checks: vec![], replicates: REPLICATES, is_converged: false, left_out: 0.0 }
     }
 
-    fn tensor(nodes: Vec<Node>, check: Vec<Node>, is_converged: bool) -> Self {
+    fn tensor(nodes: Vec<Node>, checks: Vec<Vec<Node>>, is_converged: bool) -> Self {
         let kept: f64 = nodes.iter().map(|node| node.weight).sum();
-        Rule { nodes, check, replicates: 1, is_converged, left_out: (1.0 - kept).max(0.0) }
+        Rule { nodes, checks, replicates: 1, is_converged, left_out: (1.0 - kept).max(0.0) }
     }
 
     /// How means over the rule are found.
@@ -121,21 +126,21 @@ impl Rule {
         if self.replicates > 1 { Method::MonteCarlo } else { Method::Quadrature }
     }
 
-    /// All points, those of the check last.
+    /// All points, those of the checks last.
     pub(super) fn all(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().chain(&self.check)
+        self.nodes.iter().chain(self.checks.iter().flatten())
     }
 
-    /// The points by the parts whose sums tell the error: replicates, or the rule and its check.
+    /// The points by the parts whose sums tell the error: replicates, or the rule and its checks.
     pub(super) fn parts(&self) -> impl Iterator<Item = &[Node]> {
-        let check = Some(&self.check[..]).filter(|check| !check.is_empty());
-        self.nodes.chunks((self.nodes.len() / self.replicates).max(1)).chain(check)
+        let checks = self.checks.iter().map(Vec::as_slice);
+        self.nodes.chunks((self.nodes.len() / self.replicates).max(1)).chain(checks)
     }
 
     /// The mean of a function that is at most `highest`, from its weighted sums over [`parts`](Rule::parts).
     pub(super) fn mean(&self, sums: &[f64], highest: f64) -> Mean {
         if self.replicates == 1 {
-            let off = sums.get(1).map_or(0.0, |check| (sums[0] - check).abs());
+            let off = sums[1..].iter().map(|check| (sums[0] - check).abs()).fold(0.0, f64::max);
             return Mean { value: sums[0], error: off + self.left_out * highest };
         }
         let count = self.replicates as f64;
