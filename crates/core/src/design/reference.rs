@@ -8,8 +8,8 @@
 //! Weights and rows that are found on points take the same into account. The [`correction`](Reference::correction) `h₀(v)` less what points make of it does not depend on
 //! the weights, so it is a term of the utility that is linear in them.
 //!
-//! Measured at `Dirichlet(0.0235, 0.966, 0.525, 0.0174, 0.0463)` and an average privacy of 0.999, where the best protocol has one row more than a candid one: the standard
-//! deviation of a gain at a point falls 60 to 270 times for the rows that matter.
+//! At `Dirichlet(0.0235, 0.966, 0.525, 0.0174, 0.0463)` and an average privacy of 0.999, where the best protocol has one row more than a candid one, the errors of gains on
+//! 8192 points are less than a fifth beside the candid protocol (tested).
 
 use super::candid::Candid;
 use super::direction::Direction;
