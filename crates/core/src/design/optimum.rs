@@ -11,7 +11,7 @@ use super::program::{Column, Program, Weights, utility};
 use super::reference::Reference;
 use super::requirement::Requirement;
 use super::rows::Rows;
-use super::rule::{Rule, Wanted};
+use super::rule::{Rule, Wanted, larger_error};
 use super::triangle::entries;
 use super::{Design, Effort};
 use crate::error::{Error, Result};
@@ -380,6 +380,7 @@ impl Solver<'_> {
         Some((found, is_best))
     }
 
+    /// The gains at some weights, beside the reference if there is one; `None` if the information is singular somewhere.
     fn prices(&self, columns: &[Column], theta: &[f64]) -> Option<Prices<'_>> {
         let prices = Prices::new(self.rule, columns, theta, self.problem.classes.inputs())?;
         Some(match self.reference {
@@ -403,7 +404,7 @@ impl Solver<'_> {
                 prices.of_each(&column.members[..1])[0].error / allowed
             };
             let prices = solver.prices(&columns, theta)?;
-            Some(columns.iter().map(|column| of_column(column, &prices)).fold(0.0, f64::max))
+            Some(columns.iter().map(|column| of_column(column, &prices)).fold(0.0, larger_error))
         };
         let plain = worst(self).filter(|worst| *worst > IN_THE_WAY)?;
         let reference = Reference::new(Candid::beside_points(parts, form), self.rule);

@@ -138,15 +138,7 @@ impl Rows {
             let about = leakage.about(&direction);
             sum += theta * about.value;
             slope.extend(&about.slope);
-            for x in 0..row.len() {
-                for z in 0..=x {
-                    let bend = self.nu * about.curvature[entries(x) + z] / theta;
-                    curvature[(first + x, first + z)] -= bend;
-                    if z < x {
-                        curvature[(first + z, first + x)] -= bend;
-                    }
-                }
-            }
+            add_curvature(curvature, first, &about.curvature, -self.nu / theta, row.len());
         }
         (sum, slope)
     }
@@ -167,14 +159,8 @@ impl Rows {
             let about = reference.correction_about(&direction);
             for x in 0..row.len() {
                 utility.slope[first + x] += about.slope[x];
-                for z in 0..=x {
-                    let bend = about.curvature[entries(x) + z] / theta;
-                    utility.curvature[(first + x, first + z)] += bend;
-                    if z < x {
-                        utility.curvature[(first + z, first + x)] += bend;
-                    }
-                }
             }
+            add_curvature(&mut utility.curvature, first, &about.curvature, 1.0 / theta, row.len());
             first += row.len();
         }
     }
@@ -242,6 +228,19 @@ impl Derivatives {
         self.slope.iter_mut().zip(other.slope).for_each(|(sum, slope)| *sum += slope);
         self.curvature += other.curvature;
         self
+    }
+}
+
+/// Adds `factor` times the triangle of a row whose entries begin at `first`.
+fn add_curvature(to: &mut Mat<f64>, first: usize, triangle: &[f64], factor: f64, inputs: usize) {
+    for x in 0..inputs {
+        for z in 0..=x {
+            let bend = factor * triangle[entries(x) + z];
+            to[(first + x, first + z)] += bend;
+            if z < x {
+                to[(first + z, first + x)] += bend;
+            }
+        }
     }
 }
 

@@ -140,7 +140,7 @@ impl Rule {
     /// The mean of a function that is at most `highest`, from its weighted sums over [`parts`](Rule::parts).
     pub(super) fn mean(&self, sums: &[f64], highest: f64) -> Mean {
         if self.replicates == 1 {
-            let off = sums[1..].iter().map(|check| (sums[0] - check).abs()).fold(0.0, f64::max);
+            let off = sums[1..].iter().map(|check| (sums[0] - check).abs()).fold(0.0, larger_error);
             return Mean { value: sums[0], error: off + self.left_out * highest };
         }
         let count = self.replicates as f64;
@@ -148,6 +148,11 @@ impl Rule {
         let squares: f64 = sums.iter().map(|sum| (sum * count - value).powi(2)).sum();
         Mean { value, error: STANDARD_ERRORS * (squares / (count * (count - 1.0))).sqrt() }
     }
+}
+
+/// The larger of two errors, or that which is no number.
+pub(super) fn larger_error(left: f64, right: f64) -> f64 {
+    if right > left || right.is_nan() { right } else { left }
 }
 
 impl Node {
@@ -308,6 +313,17 @@ fn turned(point: &Point, turn: &[usize]) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_number_is_no_small_error() {
+        let rule = Rule::tensor(vec![], vec![vec![]; 2], false);
+        assert!(
+            [[1.0, f64::NAN, 1.1], [1.0, 1.1, f64::NAN]]
+                .iter()
+                .all(|sums| rule.mean(sums, 1.0).error.is_nan())
+        );
+        assert!((rule.mean(&[1.0, 1.1, 1.3], 0.0).error - 0.3).abs() < 1e-15);
+    }
 
     #[test]
     fn every_kind_of_rule_has_the_moments_of_the_prior() {
