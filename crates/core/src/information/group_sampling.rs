@@ -75,7 +75,7 @@ pub(crate) fn tally(
     let options = &Options { seed: split_mix(options.seed, 0), ..*options };
     let (walks, bias) = sampler.walks(options);
     let offset = Evaluation::new(distribution.value, distribution.error.hypot(bias), Method::MonteCarlo);
-    Ok(mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1))
+    mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1)
 }
 
 struct Sampler<'a> {
@@ -116,7 +116,7 @@ impl Sampler<'_> {
 
     /// The distance of the bounds of one draw, and its value with controls.
     fn draw(&self, walks: usize, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
-        let (ln_p, _) = self.belief.sample(rng);
+        let ln_p = self.belief.sample(rng);
         let group = Group::draw(&self.source, &ln_p, self.n, rng);
         let t = group.tally();
         let Bounds { lower, upper } = group.ln_probability(&t, walks, rng);
