@@ -10,6 +10,7 @@ mod adversary {
     pub mod named_cases;
     pub mod particle_filter;
     pub mod quadrature;
+    pub mod random_cases;
     pub mod reference;
     pub mod tempering;
 }
@@ -18,11 +19,11 @@ use adversary::method::Method;
 use adversary::model::{Mixture, Source};
 use adversary::particle_filter::Effort;
 use adversary::reference::{Case, Data, references};
-use adversary::{enumeration, named_cases, particle_filter, quadrature};
+use adversary::{enumeration, named_cases, particle_filter, quadrature, random_cases};
 
 /// All cases, each with the independent method that answers it.
 fn cases() -> Vec<(Case, Method)> {
-    named_cases::cases()
+    [named_cases::cases(), random_cases::cases()].concat()
 }
 
 /// Prints the lines that `golden/adversary.txt` lacks: take lines away and run this to make them anew.

@@ -59,7 +59,7 @@ fn posteriors() -> Vec<(Case, Method)> {
         prior,
         data: Data::Counts(counts.into_iter().enumerate().collect()),
     };
-    let tempering = Method::Tempering { particles: 200, steps: 30, sweeps: 2, draws: 40 };
+    let tempering = Method::Tempering { particles: 300, steps: 30, sweeps: 2, draws: 100 };
     let importance = Method::Importance { draws: 40_000, inner: 1 };
     vec![
         (simulated("the less likely part", "oue 3 0.2", far_3.clone(), &[0.13, 0.77, 0.1], 3000), Method::Quadrature),

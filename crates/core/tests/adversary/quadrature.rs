@@ -37,8 +37,12 @@ impl Posterior {
             column(&self.t, true),
         ];
         let value = |(name, v): (String, f64)| {
-            let digits = if name.starts_with("sd") { 1e-5 } else { 1e-8 };
-            Value::new(name, v, digits * v.abs())
+            let error = match name.as_str() {
+                "ln_evidence" => 1e-8 + 1e-13 * v.abs(),
+                name if name.starts_with("sd") => 1e-5 * v,
+                _ => 1e-8 * v,
+            };
+            Value::new(name, v, error)
         };
         names(self.p.len()).into_iter().zip(numbers.concat()).map(value).collect()
     }

@@ -76,7 +76,7 @@ impl Reference {
     pub fn line(&self) -> String {
         let Reference { case, values, method } = self;
         let values: Vec<String> =
-            values.iter().map(|v| format!("{}={:.8e}~{:.1e}", v.name, v.value, v.error)).collect();
+            values.iter().map(|v| format!("{}={:.11e}~{:.1e}", v.name, v.value, v.error)).collect();
         let (name, words) = (&case.name, &case.words);
         let (prior, data) = (prior_text(&case.prior), case.data.text());
         format!("{name} | {words} | {prior} | {data} | {} | {method}", values.join(" "))
