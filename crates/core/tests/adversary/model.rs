@@ -134,8 +134,15 @@ pub struct Reports {
 }
 
 impl Reports {
+    /// Reports with equal likelihoods count as one.
     pub fn new(rows: Vec<(Vec<f64>, u64)>) -> Self {
-        Reports { rows: rows.into_iter().filter(|(_, count)| *count > 0).collect() }
+        let (mut distinct, mut counts) = (Distinct::default(), Vec::new());
+        for (row, count) in rows.into_iter().filter(|(_, count)| *count > 0) {
+            let number = distinct.number(row);
+            counts.resize(distinct.rows.len(), 0);
+            counts[number] += count;
+        }
+        Reports { rows: distinct.rows.into_iter().zip(counts).collect() }
     }
 
     pub fn n(&self) -> f64 {

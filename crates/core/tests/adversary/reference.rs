@@ -151,7 +151,7 @@ impl Case {
             "lh" => Some((1.0 / (1.0 + (number(2) - 1.0) * (-number(3)).exp()), 1.0 / number(2))),
             _ => None,
         };
-        match bits.filter(|_| a > 7.0) {
+        match bits.filter(|_| a > 7.0 || words[0] == "lh") {
             Some((kappa, lambda)) => Source::Bits { a: a as usize, kappa, lambda },
             None => Source::Rows(self.rows()),
         }
