@@ -1,0 +1,293 @@
+//! A standing adversary: independent methods against which the library's answers are held.
+//!
+//! The methods in `adversary/` are code of their own. They share nothing with the library but the protocol's matrix (for unary encodings and hashes of more than seven values not even this, but the bits'
+//! probabilities), and they are proven here against literal sums and against each other. What they found for named and random cases stands in
+//! `golden/adversary.txt`; the library is compared with it.
+//!
+//! # False alarms
+//! Each value must be within four combined standard errors. All seeds are fixed, so a test that passes goes on passing until a value changes; then about 300 values that
+//! are compared make a false alarm in one of fifty changes, more for errors from few draws. The bounds of the rates have probabilities below one in a thousand.
+
+#![allow(missing_docs)]
+
+mod adversary {
+    pub mod enumeration;
+    pub mod importance;
+    pub mod method;
+    pub mod model;
+    pub mod named_cases;
+    pub mod particle_filter;
+    pub mod quadrature;
+    pub mod random_cases;
+    pub mod reference;
+    pub mod tempering;
+}
+
+use adversary::method::Method;
+use adversary::model::{Collection, Mixture, Reports, Source};
+use adversary::particle_filter::{Effort, Estimate, stream};
+use adversary::reference::{Case, Data, Reference, Value, references};
+use adversary::{
+    enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering,
+};
+use rayon::prelude::*;
+use sottovoce::{information, posterior};
+
+/// All cases, each with the independent method that answers it.
+fn cases() -> Vec<(Case, Method)> {
+    [named_cases::cases(), random_cases::cases()].concat()
+}
+
+/// Prints the lines that `golden/adversary.txt` lacks: take lines away and run this to make them anew.
+#[test]
+#[ignore = "half an hour for all lines"]
+fn print_missing_references() {
+    let known: Vec<String> = references().into_iter().map(|r| r.case.name).collect();
+    for (case, method) in cases().into_iter().filter(|(case, _)| !known.contains(&case.name)) {
+        println!("{}", method.answer(&case).line());
+    }
+}
+
+/// A file that is older than the cases, or was edited, would compare the library with answers to other questions.
+#[test]
+fn the_references_are_those_of_the_cases() {
+    let references = references();
+    let cases = cases();
+    assert_eq!(references.len(), cases.len());
+    for (reference, (case, _)) in references.iter().zip(&cases) {
+        let line = |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
+        assert_eq!(line(&reference.case), line(case));
+    }
+}
+
+// The methods themselves.
+
+fn source(words: &str) -> Source {
+    let prior = Mixture::single(Vec::new());
+    Case { name: String::new(), words: words.to_owned(), prior, data: Data::Users(0) }.source()
+}
+
+/// Priors for three values: sparse, ordinary, sure, and two far parts.
+fn priors() -> [Mixture; 4] {
+    let single = |alpha: &[f64]| Mixture::single(alpha.to_vec());
+    let parts = vec![vec![160.0, 20.0, 20.0], vec![20.0, 160.0, 20.0]];
+    let far = Mixture { weights: vec![0.9, 0.1], parts };
+    [single(&[0.05, 0.3, 0.1]), single(&[0.5; 3]), single(&[40.0, 3.0, 200.0]), far]
+}
+
+/// Whether the prior is too sparse for importance sampling.
+fn sparse(prior: &Mixture) -> bool {
+    prior.parts[0].iter().any(|alpha| *alpha < 2.0)
+}
+
+/// Mean and standard error of independent values.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+    (mean, (squares / count / (count - 1.0)).sqrt())
+}
+
+/// Quadrature, importance sampling, tempering and the filter against the literal sum over the values of six users. Sampled evidence is a mean over 40
+/// runs; four of its standard errors are allowed, which 40 values of Student's t exceed in one of 3,600: 41 comparisons make a false alarm in one of 90.
+#[test]
+fn all_methods_find_the_evidence_of_few_users() {
+    let mut rng = stream(7, 0);
+    for words in ["oue 3 4", "grr 3 0.2", "matrix 2 3 0.5 0 1 0.5 1 0"] {
+        for prior in priors() {
+            let ln_p = prior.draw(&mut rng);
+            let collection = source(words).collect(&ln_p, 6, &mut rng);
+            check_evidence(&collection, &prior, &format!("{words} {prior:?}"));
+        }
+    }
+}
+
+fn check_evidence(collection: &Collection, prior: &Mixture, what: &str) {
+    let reports = collection.reports();
+    let exact = enumeration::ln_evidence(&reports, prior);
+    let found = quadrature::posterior(&reports, prior).ln_evidence;
+    assert!((found - exact).abs() < 1e-8, "{what}: {found} {exact}");
+    let filter = |period: usize| {
+        let effort = Effort { particles: 100, period, draws: 0, seed: 0 };
+        let run = |i| particle_filter::ln_evidence(collection, prior, effort, &mut stream(3, i));
+        mean(&(0..40).map(|i| (run(i) - exact).exp()).collect::<Vec<_>>())
+    };
+    let effort = tempering::Effort { particles: 50, steps: 5, sweeps: 1, draws: 40, seed: 3 };
+    let tempered = &tempering::posterior(&reports, prior, effort)[0];
+    let mut sampled = vec![filter(0), filter(2), ((tempered.value - exact).exp(), tempered.error)];
+    if !sparse(prior) {
+        let found = &importance::posterior(&reports, prior, 4000, 3)[0];
+        sampled.push(((found.value - exact).exp(), found.error));
+    }
+    for (ratio, error) in sampled {
+        assert!((ratio - 1.0).abs() < 4.0 * error + 1e-12, "{what}: {ratio} ± {error}");
+    }
+}
+
+/// `I(Y⃗;P)` by filter, tempering and importance sampling against the sum over all tallies of reports. The two sides of the certified methods must enclose it within four standard errors;
+/// 30 comparisons make a false alarm in one of 500.
+#[test]
+fn all_methods_find_the_information_of_few_users() {
+    for (words, n) in [("grr 3 2", 6), ("matrix 2 3 0.5 0 1 0.5 1 0", 12)] {
+        for prior in priors() {
+            let source = source(words);
+            let Source::Rows(rows) = &source else { panic!("{words} has few outputs") };
+            let exact = quadrature::distribution_information(rows, &prior, n);
+            let filter = Effort { particles: 50, period: 3, draws: 500, seed: 5 };
+            let tempered = tempering::Effort { particles: 30, steps: 6, sweeps: 1, draws: 500, seed: 5 };
+            let mut found = vec![
+                particle_filter::distribution_information(&source, &prior, n, filter),
+                tempering::distribution_information(&source, &prior, n, tempered),
+            ];
+            if !sparse(&prior) {
+                found.push(importance::distribution_information(&source, &prior, n, (500, 400), 5));
+            }
+            for Estimate { value, error, low, high } in found {
+                assert!((value - exact).abs() < 4.0 * error, "{words} {prior:?}: {value} ± {error}, {exact}");
+                let enclosed = low - 4.0 * error < exact && exact < high + 4.0 * error;
+                assert!(enclosed, "{words} {prior:?}: {low} {high}, {exact}");
+            }
+        }
+    }
+}
+
+/// Reports that are the truth tell what the users know, which is a finite sum. The control variate leaves no variance.
+#[test]
+fn the_filter_knows_what_the_truth_tells() {
+    let (prior, identity) = (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
+    let source = Source::Rows(identity.collect::<Vec<Vec<f64>>>());
+    let effort = Effort { particles: 20, period: 0, draws: 50, seed: 1 };
+    let found = particle_filter::distribution_information(&source, &prior, 80, effort);
+    let exact = particle_filter::users_information(&prior.parts[0], 80);
+    assert!((found.value - exact).abs() < 1e-9, "{found:?} {exact}");
+    let of_three = Source::Rows(vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]]);
+    let Source::Rows(rows) = &of_three else { unreachable!() };
+    let by_sum = quadrature::distribution_information(rows, &priors()[0], 5);
+    assert!((by_sum - particle_filter::users_information(&priors()[0].parts[0], 5)).abs() < 1e-8);
+}
+
+/// Importance sampling and tempering against quadrature, all moments: 4 errors each, of about 200 correlated values, a false alarm in one of 80.
+#[test]
+fn sampled_moments_are_those_of_quadrature() {
+    let mut rng = stream(11, 0);
+    for prior in priors() {
+        for (words, n) in [("oue 3 3", 40), ("grr 3 0.5", 5000)] {
+            let reports = source(words).tally(&prior.draw(&mut rng), n, &mut rng);
+            let exact = quadrature::posterior(&reports, &prior).values();
+            let effort = tempering::Effort { particles: 100, steps: 20, sweeps: 2, draws: 40, seed: 2 };
+            let mut sampled = vec![tempering::posterior(&reports, &prior, effort)];
+            if !sparse(&prior) {
+                sampled.push(importance::posterior(&reports, &prior, 8000, 2));
+            }
+            for values in sampled {
+                assert_near(&values, &exact, &format!("{words} {prior:?}"));
+            }
+        }
+    }
+}
+
+fn assert_near(found: &[Value], exact: &[Value], what: &str) {
+    for (l, r) in found.iter().zip(exact) {
+        let error = l.error.hypot(r.error) + 1e-9 * r.value.abs();
+        assert!((l.value - r.value).abs() < 4.0 * error, "{what}: {l:?} {r:?}");
+    }
+}
+
+/// Reports that merge two of three values: `P_0 + P_1` is a beta distribution, split by the prior, also for a million users.
+#[test]
+fn quadrature_follows_a_thin_ridge() {
+    let rows = [(vec![1.0, 1.0, 0.0], 600_000), (vec![0.0, 0.0, 1.0], 400_000)];
+    for alpha in [[0.3, 0.5, 25.0], [0.5; 3], [3.0, 40.0, 0.05]] {
+        let prior = Mixture::single(alpha.to_vec());
+        let found = quadrature::posterior(&Reports::new(rows.to_vec()), &prior);
+        let (merged, total) = (alpha[0] + alpha[1], alpha.iter().sum::<f64>());
+        let (mean, share) = ((merged + 6e5) / (total + 1e6), alpha[0] / merged);
+        let beta = |a: f64, b: f64| adversary::model::ln_beta(&[a, b]);
+        let ln_evidence = beta(merged + 6e5, alpha[2] + 4e5) - beta(merged, alpha[2]);
+        let square = mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
+        let variance = square - (mean * share).powi(2);
+        assert!((found.ln_evidence - ln_evidence).abs() < 1e-6, "{found:?} {ln_evidence}");
+        assert!((found.p[0].0 / (mean * share) - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.p[0].1 / variance.sqrt() - 1.0).abs() < 1e-6, "{found:?} {}", variance.sqrt());
+        assert!((found.t[2].0 - 4e5).abs() < 1e-3 && found.t[2].1 < 1e-2, "{found:?}");
+    }
+}
+
+// The library against the references.
+
+/// One value of the library beside the independent one, in combined standard errors; `None` if both are exact to eight digits.
+#[derive(Debug)]
+struct Comparison {
+    name: String,
+    found: (f64, f64),
+    reference: Value,
+}
+
+impl Comparison {
+    /// Distance in combined standard errors. Numbers that are exact on both sides are allowed the rounding of the reference file.
+    fn z(&self) -> f64 {
+        let rounding = 1e-10 * self.reference.value.abs();
+        (self.found.0 - self.reference.value) / (self.found.1.hypot(self.reference.error) + rounding)
+    }
+
+    fn exact(&self) -> bool {
+        self.found.1.hypot(self.reference.error) < 1e-6 * self.reference.value.abs()
+    }
+}
+
+/// What the library says about a case; `Err` if it refuses.
+fn compare(reference: &Reference) -> Result<Vec<Comparison>, String> {
+    match reference.case.data {
+        Data::Users(n) => compare_information(reference, n),
+        Data::Counts(_) => compare_posterior(reference),
+    }
+}
+
+/// The standard error that the library is asked for.
+const TOLERANCE: f64 = 0.03;
+
+/// Draws of the cases that test what the library says after few.
+const FEW_DRAWS: u64 = 300;
+
+fn compare_information(reference: &Reference, n: u64) -> Result<Vec<Comparison>, String> {
+    let case = &reference.case;
+    let few = case.name.starts_with("random") && case.words.len().is_multiple_of(3);
+    let draws = if few { FEW_DRAWS } else { 1 << 24 };
+    let options = information::Options { tolerance: TOLERANCE, draws, seed: 1, ..Default::default() };
+    let found = information::distribution_information(&case.protocol(), &case.library_prior(), n, &options)
+        .map_err(|absence| format!("{absence:?}"))?;
+    let reference = reference.values[0].clone();
+    Ok(vec![Comparison { name: case.name.clone(), found: (found.value, found.error), reference }])
+}
+
+fn compare_posterior(reference: &Reference) -> Result<Vec<Comparison>, String> {
+    let case = &reference.case;
+    let options = posterior::Options { seed: 1, ..Default::default() };
+    let found = posterior::posterior(&case.protocol(), &case.library_prior(), &case.tallies(), &options)
+        .map_err(|error| error.to_string())?;
+    let evidence = found.log_evidence.map_err(str::to_owned)?;
+    let mut numbers = vec![(evidence.value, evidence.error)];
+    for marginals in [&found.p, &found.t] {
+        numbers.extend(marginals.iter().map(|m| (m.mean, m.error)));
+        // A standard deviation from draws with excess kurtosis below 6 has at most 1.5 times the error of the mean.
+        numbers.extend(marginals.iter().map(|m| (m.sd, 1.5 * m.error)));
+    }
+    let comparison = |(found, value): ((f64, f64), &Value)| Comparison {
+        name: format!("{} of {}", value.name, case.name),
+        found,
+        reference: value.clone(),
+    };
+    Ok(numbers.into_iter().zip(&reference.values).map(comparison).collect())
+}
+
+#[test]
+#[ignore]
+fn show_all() {
+    for r in references() {
+        let t = std::time::Instant::now();
+        match compare(&r) {
+            Ok(c) => { let worst = c.iter().max_by(|l, r| l.z().abs().total_cmp(&r.z().abs())).unwrap(); println!("{:?} z {:.2} {}: {worst:?}", t.elapsed(), worst.z(), r.case.words); }
+            Err(e) => println!("{:?} REFUSED {}: {e}", t.elapsed(), r.case.name),
+        }
+    }
+}
