@@ -173,14 +173,16 @@ fn within_bounds(question: &Question<'_>, found: Evaluation) -> Result<Evaluatio
 /// An upper bound on `I(X⃗;P)`, or on `H(T)`: under a mixture `I(X⃗;P) ≤ H(J) + Σ_j w_j I_j(X⃗;P)` with the part `J`. `None` under a custom prior.
 fn most_information(question: &Question<'_>) -> Option<f64> {
     let Question { prior, n, tally, .. } = *question;
-    let entropy = |weights: &[f64]| weights.iter().map(|w| if *w > 0.0 { -w * w.ln() } else { 0.0 }).sum::<f64>();
+    let entropy =
+        |weights: &[f64]| weights.iter().map(|w| if *w > 0.0 { -w * w.ln() } else { 0.0 }).sum::<f64>();
     let group = if tally { group_private(prior, n)?.value } else { 0.0 };
     let distribution = match prior {
         Prior::Points(points) => entropy(points.weights()),
         _ => {
             let parts = prior.dirichlets()?;
             let weights: Vec<f64> = parts.iter().map(|(w, _)| *w).collect();
-            entropy(&weights) + parts.iter().map(|(w, d)| w * users_side(d, n).distribution.value).sum::<f64>()
+            entropy(&weights)
+                + parts.iter().map(|(w, d)| w * users_side(d, n).distribution.value).sum::<f64>()
         }
     };
     Some(distribution + group)

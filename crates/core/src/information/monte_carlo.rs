@@ -50,7 +50,7 @@ pub(crate) fn mean(
         let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
         let stopped = draw_round(&mut draws, round, &source, &progress, draw);
         if draws.iter().flatten().any(|number| !number.is_finite()) {
-            return Err(Absence::NoMethod { what: "a draw of Monte Carlo is no finite number" });
+            return Err(Absence::NoMethod { what: "a draw of Monte Carlo is not finite, or its weights degenerate" });
         }
         let (value, error) = regression(&draws);
         let found = Evaluation::new(value + offset.value, error.hypot(offset.error), Method::MonteCarlo);
@@ -266,12 +266,52 @@ mod tests {
             if p.draws < 100 { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
         };
         let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
-        let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]);
+        let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         // The standard deviation is 0.29; threads may have made some more draws than they were asked about.
         assert!(
             (100..200).contains(&seen.into_inner()) && found.error > 0.015 && found.error < 0.035,
             "{found:?}"
         );
+    }
+
+    /// Means of 16 and of 24 normal numbers, with four controls that tell nothing: as many estimates as there should be lie beyond 1.96 and beyond 4 stated errors. Of
+    /// 4,000 means 200 are expected beyond 1.96; 150 to 250 are there except with probability 3e-4. Beyond 4 errors lie 6e-4 by Student's law: at most 12 except with
+    /// probability 1e-5.
+    #[test]
+    fn few_draws_state_errors_that_hold() {
+        let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
+        for draws in [16, 24] {
+            let normal = |rng: &mut ChaCha8Rng| (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+            let deviation = |seed: u64| {
+                let options = Options { tolerance: 1e-9, draws, seed, ..Options::default() };
+                let found = mean(nothing, &options, &|rng| (0..5).map(|_| normal(rng)).collect()).unwrap();
+                (found.value / found.error).abs()
+            };
+            let deviations: Vec<f64> = (0..4000).map(deviation).collect();
+            let beyond = |bound: f64| deviations.iter().filter(|d| **d > bound).count();
+            assert!(
+                (150..=250).contains(&beyond(1.96)) && beyond(4.0) <= 12,
+                "{draws}: {} {}",
+                beyond(1.96),
+                beyond(4.0)
+            );
+        }
+    }
+
+    #[test]
+    fn students_quantiles_are_right() {
+        for (degrees, quantile) in [(4.0, 2.776_445), (7.0, 2.364_624), (15.0, 2.131_450), (60.0, 2.000_298)]
+        {
+            let factor = student_factor(degrees);
+            assert!((factor / (quantile / 1.959_964) - 1.0).abs() < 0.01, "{degrees}: {factor}");
+        }
+    }
+
+    #[test]
+    fn a_draw_that_is_no_number_is_refused() {
+        let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
+        let options = Options { draws: 32, ..Options::default() };
+        assert!(mean(nothing, &options, &|_: &mut ChaCha8Rng| vec![f64::NAN]).is_err());
     }
 
     #[test]

@@ -29,7 +29,11 @@ use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
 
 /// `I(Y⃗;P)`.
-pub(crate) fn distribution(response: &Response<'_>, n: u64, options: &Options<'_>) -> Result<Evaluation, Absence> {
+pub(crate) fn distribution(
+    response: &Response<'_>,
+    n: u64,
+    options: &Options<'_>,
+) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
     let sampler = Sampler::new(response, n);

@@ -396,7 +396,8 @@ impl RowLikelihood for Patterns {
     }
 
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
-        let (mut dense, mut rest) = (DenseRows { a: self.a, ..DenseRows::default() }, self.without_patterns());
+        let (mut dense, mut rest) =
+            (DenseRows { a: self.a, ..DenseRows::default() }, self.without_patterns());
         for ((pattern, count), chosen) in self.iter().zip(chosen) {
             if *chosen {
                 let entry = |x: usize| if holds(pattern, x) { self.miss + self.contrast } else { self.miss };

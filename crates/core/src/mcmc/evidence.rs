@@ -13,7 +13,8 @@
 //!   `Var_λ D`. What it leaves out is of the order of the fifth cumulant of `D` over 720. The chain for `λ = 1` accepts several moves that follow `L̂` at once, with
 //!   probability `min(1, e^{ΔD})`.
 //!
-//! One walk is an estimate of `ln m` whose noise averages out over walks.
+//! One walk is an estimate of `ln m` whose noise averages out over walks. A walk on which `D` varies by more than [`MAX_SPREAD`] answers that it is no number: the expansion
+//! does not overlap with the posterior there, and the trapezoidal rule would be silently wrong.
 
 use rand::{Rng, RngExt};
 
@@ -21,13 +22,16 @@ use super::target::{State, Target};
 use crate::information::gauss::legendre;
 
 /// Sweeps of a chain at a node of the path before it is listened to, and while it is.
-const SWEEPS: [usize; 2] = [16, 48];
+const SWEEPS: [usize; 2] = [12, 30];
 
 /// Steps of the chains that find the means of `D`, and sweeps in each.
 const STEPS: [usize; 2] = [24, 6];
 
 /// Sweeps from a draw of the prior to the followed posterior, and steps from there to the posterior, where no draw of the posterior is known.
 const APPROACH: [usize; 2] = [60, 12];
+
+/// Largest variance of `D` on a walk. Rows are chosen so that it is some twentieth of this.
+const MAX_SPREAD: f64 = 10.0;
 
 /// Most elementary steps of a walk that is made for a posterior: some seconds.
 const MOST_STEPS: f64 = 2e9;
@@ -41,7 +45,7 @@ pub(crate) fn is_affordable(target: &Target<'_>) -> bool {
 /// What one walk finds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
-    /// An estimate of `ln m`.
+    /// An estimate of `ln m`; NaN if the expansion is too far from the likelihood.
     pub(crate) ln_evidence: f64,
     /// An estimate of the posterior mean of `L`.
     pub(crate) mean_ln_likelihood: f64,
@@ -54,6 +58,8 @@ pub(crate) fn walk(target: &Target<'_>, start: Option<State>, rng: &mut dyn Rng)
     let (path, followed) = path(target, state, rng);
     let rest = 0.5 * (followed.difference + posterior.difference)
         - (posterior.difference_variance - followed.difference_variance) / 12.0;
+    let spread = posterior.difference_variance.max(followed.difference_variance);
+    let rest = if spread <= MAX_SPREAD { rest } else { f64::NAN };
     Walk {
         ln_evidence: target.origin + path + rest,
         mean_ln_likelihood: target.origin + posterior.followed + posterior.difference,
@@ -79,9 +85,8 @@ impl Means {
     /// From the pairs `(L̂, D)` of a chain.
     fn of(pairs: &[(f64, f64)]) -> Self {
         let count = pairs.len() as f64;
-        let [followed, difference] = [0, 1].map(|i| {
-            pairs.iter().map(|pair| if i == 0 { pair.0 } else { pair.1 }).sum::<f64>() / count
-        });
+        let [followed, difference] = [0, 1]
+            .map(|i| pairs.iter().map(|pair| if i == 0 { pair.0 } else { pair.1 }).sum::<f64>() / count);
         let squares = pairs.iter().map(|pair| (pair.1 - difference).powi(2)).sum::<f64>();
         Means { followed, difference, difference_variance: squares / (count - 1.0) }
     }

@@ -187,9 +187,12 @@ impl<'a> Target<'a> {
             let more = rows_to_follow(rows, &counts, &exact, &draws, &centre);
             // The first centre is often far off, and what is expanded there says little.
             if more.is_empty() && round > 0 {
-                break;
+                return Target::split(rows, &prior, &exact, centre);
             }
             more.into_iter().for_each(|i| exact[i] = true);
+        }
+        if counts.len() * rows.inputs() <= MAX_EXACT_ENTRIES {
+            exact.fill(true);
         }
         Target::split(rows, &prior, &exact, centre)
     }

@@ -239,9 +239,8 @@ fn until_they_agree(
             // Where a draw is expensive, the chains end as soon as they agree.
             let length = chains[0].draws.len();
             let may_end = problem.target.is_expanded() && CHAINS * length >= options.draws;
-            let enough = may_end
-                && length.is_multiple_of(CHECKED)
-                && diagnostics(chains, sample_size).1.converged;
+            let enough =
+                may_end && length.is_multiple_of(CHECKED) && diagnostics(chains, sample_size).1.converged;
             if enough || stopped(chains, kept, options) {
                 return diagnostics(chains, sample_size);
             }

@@ -83,11 +83,7 @@ pub(crate) fn posterior(
 }
 
 /// The parts of the posterior that matter, each with its weight.
-fn weighed<'p>(
-    parts: &Parts<'_>,
-    problems: &'p [Problem<'p>],
-    options: &Options<'_>,
-) -> Result<Sampled<'p>> {
+fn weighed<'p>(parts: &Parts<'_>, problems: &'p [Problem<'p>], options: &Options<'_>) -> Result<Sampled<'p>> {
     let evidence = |(i, problem): (usize, &Problem<'_>)| {
         log_evidence(problem, None, WEIGHING_ERROR, split_mix(options.seed, i as u64), options)
             .map_err(|reason| Error::PartsNotWeighed { reason })
@@ -123,9 +119,9 @@ fn log_evidence(
     let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
     let one = |i: usize| {
         let rng = &mut generator(seed ^ 0x5eed, i as u64);
-        let start = draws.get(i * draws.len() / MOST_WALKS).map(|draw| {
-            problem.target.state(draw.p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect())
-        });
+        let start = draws
+            .get(i * draws.len() / MOST_WALKS)
+            .map(|draw| problem.target.state(draw.p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect()));
         walk(&problem.target, start, rng).ln_evidence
     };
     let mut walks: Vec<f64> = Vec::new();
@@ -244,9 +240,11 @@ impl Sampled<'_> {
         let mut values: Vec<(f64, f64)> = weighted.collect();
         values.sort_by(|l, r| l.0.total_cmp(&r.0));
         let quantiles = options.probabilities.iter().map(|q| (*q, weighted_quantile(&values, *q))).collect();
-        let within = self.parts.iter().zip(&of_parts).map(|(part, (w, (_, sd)))| {
-            w * sd / part.chains.agreements[x].bulk.sqrt()
-        });
+        let within = self
+            .parts
+            .iter()
+            .zip(&of_parts)
+            .map(|(part, (w, (_, sd)))| w * sd / part.chains.agreements[x].bulk.sqrt());
         let error = self.error(mean, within, &of_parts);
         let density = grid(mean, sd, options.grid, |p| self.density(x, p));
         Summary { mean, sd, quantiles, density, error }
@@ -269,9 +267,11 @@ impl Sampled<'_> {
         let found: Vec<_> = self.parts.iter().zip(moments).map(of_part).collect();
         let of_parts: Vec<(f64, (f64, f64))> = found.iter().map(|(w, both, _)| (*w, *both)).collect();
         let (mean, sd) = mixed(of_parts.iter().copied());
-        let within = self.parts.iter().zip(&found).map(|(part, (w, _, between))| {
-            w * between / part.chains.agreements[x].bulk.sqrt()
-        });
+        let within = self
+            .parts
+            .iter()
+            .zip(&found)
+            .map(|(part, (w, _, between))| w * between / part.chains.agreements[x].bulk.sqrt());
         let mut values: Vec<(u64, f64)> = self
             .parts
             .iter()
@@ -309,8 +309,7 @@ impl Sampled<'_> {
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
         let mut draws: Vec<_> = self.parts.iter().map(|part| part.chains.draws()).collect();
         let one = |_| draws[pick(&weights, weights.iter().sum(), rng)].next();
-        let (p, t) =
-            (0..options.draws).map_while(one).map(|draw| (draw.p.clone(), draw.t.clone())).unzip();
+        let (p, t) = (0..options.draws).map_while(one).map(|draw| (draw.p.clone(), draw.t.clone())).unzip();
         Draws { p, t }
     }
 }
