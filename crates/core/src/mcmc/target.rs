@@ -178,7 +178,7 @@ impl<'a> Target<'a> {
         let mut exact = vec![few(counts.len(), rows.inputs()); counts.len()];
         let mut centre = maximisation(rows, &counts, &prior);
         for round in 0..ROUNDS {
-            let target = Target::split(rows, &prior, &exact, centre);
+            let target = Target::with_rows(rows, &prior, &exact, centre);
             if target.expanded.is_none() {
                 return target;
             }
@@ -187,18 +187,18 @@ impl<'a> Target<'a> {
             let more = rows_to_follow(rows, &counts, &exact, &draws, &centre);
             // The first centre is often far off, and what is expanded there says little.
             if more.is_empty() && round > 0 {
-                return Target::split(rows, &prior, &exact, centre);
+                return Target::with_rows(rows, &prior, &exact, centre);
             }
             more.into_iter().for_each(|i| exact[i] = true);
         }
         if counts.len() * rows.inputs() <= MAX_EXACT_ENTRIES {
             exact.fill(true);
         }
-        Target::split(rows, &prior, &exact, centre)
+        Target::with_rows(rows, &prior, &exact, centre)
     }
 
-    /// Follows the given rows exactly and the others by their expansion around `centre`.
-    fn split(
+    /// Follows the rows that are marked exactly, and the others by their expansion around `centre`.
+    pub(crate) fn with_rows(
         rows: &'a dyn RowLikelihood,
         prior: &ChainPrior<'a>,
         exact: &[bool],

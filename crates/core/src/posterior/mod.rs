@@ -98,6 +98,9 @@ pub fn posterior(
     sampler::posterior(&likelihood, &parts, options)
 }
 
+/// The law that every posterior under one Dirichlet prior obeys.
+const TALLY_LAW: &str = "(n + α0) E[P] − α = E[T] for one value";
+
 /// The self-check of an exact answer: its means of `P` and of `T` were found in different ways, and under one Dirichlet prior
 /// `(n + α_0) E[P_x] − α_x = E[T_x]`.
 ///
@@ -111,8 +114,7 @@ fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
     for ((p, t), alpha) in found.p.iter().zip(&found.t).zip(prior.alpha()) {
         let off = total * p.mean - alpha - t.mean;
         if !(off.abs() <= MAX_DEVIATION * total) {
-            let what = "(n + α0) E[P] − α = E[T] for one value";
-            return Err(Error::FailedCheck { what, off, error: 0.0 });
+            return Err(Error::FailedCheck { what: TALLY_LAW, off, error: 0.0 });
         }
     }
     Ok(found)

@@ -14,10 +14,10 @@
 
 use rayon::prelude::*;
 
-use super::Parts;
 use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
 use super::marginal::{grid, others};
 use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, mixed, weighted_quantile};
+use super::{Parts, TALLY_LAW};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::Progress;
@@ -74,11 +74,12 @@ pub(crate) fn posterior(
         [problem] => {
             let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
             let evidence = log_evidence(problem, Some(&chains), EVIDENCE_ERROR, options.seed, options);
-            Sampled { parts: vec![Part { weight: 1.0, weight_error: 0.0, problem, chains }], evidence }
+            Sampled { parts: vec![Part::new(1.0, 0.0, problem, chains)], evidence }
         }
         _ => weighed(parts, &problems, options)?,
     };
-    answer.check()?;
+    // Chains that have not converged are only given where that is wanted, and say so.
+    answer.parts.iter().filter(|part| part.chains.diagnostics.converged).try_for_each(Part::check)?;
     Ok(answer.posterior(options))
 }
 
@@ -97,7 +98,7 @@ fn weighed<'p>(parts: &Parts<'_>, problems: &'p [Problem<'p>], options: &Options
         let weight = weights[i];
         let size = (weight * SAMPLE_SIZE).max(SMALLEST_SIZE);
         let chains = Chains::run(problem, size, split_mix(options.seed, i as u64), options)?;
-        Ok(Part { weight, weight_error: weight * (1.0 - weight) * found[i].error, problem, chains })
+        Ok(Part::new(weight, weight * (1.0 - weight) * found[i].error, problem, chains))
     };
     let matter = |i: &usize| weights[*i] * (4.0 * found[*i].error).exp() > NEGLIGIBLE;
     let sampled: Vec<Part<'_>> =
@@ -155,54 +156,47 @@ struct Part<'p> {
     weight_error: f64,
     problem: &'p Problem<'p>,
     chains: Chains,
+    /// For each draw `E[T|P]` and `Var[T|P]`.
+    tally_moments: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
-impl Part<'_> {
+impl<'p> Part<'p> {
+    fn new(weight: f64, weight_error: f64, problem: &'p Problem<'p>, chains: Chains) -> Self {
+        let draws: Vec<&Draw> = chains.draws().collect();
+        let tally_moments = draws.par_iter().map(|draw| problem.likelihood.tally_moments(&draw.p)).collect();
+        Part { weight, weight_error, problem, chains, tally_moments }
+    }
+
     /// The weight of one draw.
     fn draw_weight(&self) -> f64 {
         self.weight / self.chains.len() as f64
     }
 
-    /// For each draw `E[T|P]` and `Var[T|P]`.
-    fn tally_moments(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let draws: Vec<&Draw> = self.chains.draws().collect();
-        draws.par_iter().map(|draw| self.problem.likelihood.tally_moments(&draw.p)).collect()
-    }
-}
-
-impl Sampled<'_> {
     /// `(n + α_0) E[P_x] − α_x = E[T_x]`, from means of batches of draws.
     fn check(&self) -> Result<()> {
         const BATCHES: usize = 40;
-        for part in &self.parts {
-            let prior = part.problem.prior;
-            let total = part.problem.likelihood.n() as f64 + prior.total();
-            let draws: Vec<&Draw> = part.chains.draws().collect();
-            let moments = part.tally_moments();
-            for (x, alpha) in prior.alpha().iter().enumerate() {
-                let difference = |i: usize| total * draws[i].p[x] - alpha - moments[i].0[x];
-                let size = draws.len() / BATCHES;
-                let batch = |b: usize| (b * size..(b + 1) * size).map(difference).sum::<f64>() / size as f64;
-                let batches: Vec<f64> = (0..BATCHES).map(batch).collect();
-                let (mean, sd) = mixed(batches.iter().map(|b| (1.0 / BATCHES as f64, (*b, 0.0))));
-                let error = sd / (BATCHES as f64 - 1.0).sqrt();
-                // Rounding in a tally that is all but known.
-                if !(mean.abs() <= MAX_DEVIATION * error + 1e-9 * total) {
-                    return Err(Error::FailedCheck {
-                        what: "(n + α0) E[P] − α = E[T] for one value",
-                        off: mean,
-                        error,
-                    });
-                }
+        let prior = self.problem.prior;
+        let total = self.problem.likelihood.n() as f64 + prior.total();
+        let draws: Vec<&Draw> = self.chains.draws().collect();
+        for (x, alpha) in prior.alpha().iter().enumerate() {
+            let difference = |i: usize| total * draws[i].p[x] - alpha - self.tally_moments[i].0[x];
+            let size = draws.len() / BATCHES;
+            let batch = |b: usize| (b * size..(b + 1) * size).map(difference).sum::<f64>() / size as f64;
+            let (off, sd) = moments_of(&(0..BATCHES).map(batch).collect::<Vec<f64>>());
+            let error = sd / (BATCHES as f64).sqrt();
+            // The second term is rounding in a tally that is all but known.
+            if !(off.abs() <= MAX_DEVIATION * error + 1e-9 * total) {
+                return Err(Error::FailedCheck { what: TALLY_LAW, off, error });
             }
         }
         Ok(())
     }
+}
 
+impl Sampled<'_> {
     fn posterior(&self, options: &Options<'_>) -> Posterior {
-        let moments: Vec<Vec<(Vec<f64>, Vec<f64>)>> = self.parts.iter().map(Part::tally_moments).collect();
         let inputs = self.parts[0].problem.likelihood.inputs();
-        let of_value = |x: usize| (self.share(x, options), self.tally(x, &moments, options));
+        let of_value = |x: usize| (self.share(x, options), self.tally(x, options));
         let (p, t) = (0..inputs).into_par_iter().map(of_value).unzip();
         let length = |part: &Part<'_>| part.chains.diagnostics.length;
         Posterior {
@@ -258,13 +252,14 @@ impl Sampled<'_> {
     }
 
     /// The marginal of `T_x`, by the law of total variance.
-    fn tally(&self, x: usize, moments: &[Vec<(Vec<f64>, Vec<f64>)>], options: &Options<'_>) -> Summary {
-        let of_part = |(part, moments): (&Part<'_>, &Vec<(Vec<f64>, Vec<f64>)>)| {
+    fn tally(&self, x: usize, options: &Options<'_>) -> Summary {
+        let of_part = |part: &Part<'_>| {
+            let moments = &part.tally_moments;
             let (first, between) = moments_of(&moments.iter().map(|(mean, _)| mean[x]).collect::<Vec<_>>());
             let within = moments.iter().map(|(_, variance)| variance[x]).sum::<f64>() / moments.len() as f64;
             (part.weight, (first, between.hypot(within.sqrt())), between)
         };
-        let found: Vec<_> = self.parts.iter().zip(moments).map(of_part).collect();
+        let found: Vec<_> = self.parts.iter().map(of_part).collect();
         let of_parts: Vec<(f64, (f64, f64))> = found.iter().map(|(w, both, _)| (*w, *both)).collect();
         let (mean, sd) = mixed(of_parts.iter().copied());
         let within = self
