@@ -27,9 +27,7 @@ use adversary::method::Method;
 use adversary::model::{Collection, Mixture, Reports, Source};
 use adversary::particle_filter::{Effort, Estimate, stream};
 use adversary::reference::{Case, Data, Reference, Value, references};
-use adversary::{
-    enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering,
-};
+use adversary::{enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering};
 use rayon::prelude::*;
 use sottovoce::{information, posterior};
 
@@ -55,7 +53,8 @@ fn the_references_are_those_of_the_cases() {
     let cases = cases();
     assert_eq!(references.len(), cases.len());
     for (reference, (case, _)) in references.iter().zip(&cases) {
-        let line = |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
+        let line =
+            |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
         assert_eq!(line(&reference.case), line(case));
     }
 }
@@ -154,7 +153,8 @@ fn all_methods_find_the_information_of_few_users() {
 /// Reports that are the truth tell what the users know, which is a finite sum. The control variate leaves no variance.
 #[test]
 fn the_filter_knows_what_the_truth_tells() {
-    let (prior, identity) = (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
+    let (prior, identity) =
+        (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
     let source = Source::Rows(identity.collect::<Vec<Vec<f64>>>());
     let effort = Effort { particles: 20, period: 0, draws: 50, seed: 1 };
     let found = particle_filter::distribution_information(&source, &prior, 80, effort);
@@ -204,7 +204,8 @@ fn quadrature_follows_a_thin_ridge() {
         let (mean, share) = ((merged + 6e5) / (total + 1e6), alpha[0] / merged);
         let beta = |a: f64, b: f64| adversary::model::ln_beta(&[a, b]);
         let ln_evidence = beta(merged + 6e5, alpha[2] + 4e5) - beta(merged, alpha[2]);
-        let square = mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
+        let square =
+            mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
         let variance = square - (mean * share).powi(2);
         assert!((found.ln_evidence - ln_evidence).abs() < 1e-6, "{found:?} {ln_evidence}");
         assert!((found.p[0].0 / (mean * share) - 1.0).abs() < 1e-9, "{found:?}");
@@ -286,7 +287,10 @@ fn show_all() {
     for r in references() {
         let t = std::time::Instant::now();
         match compare(&r) {
-            Ok(c) => { let worst = c.iter().max_by(|l, r| l.z().abs().total_cmp(&r.z().abs())).unwrap(); println!("{:?} z {:.2} {}: {worst:?}", t.elapsed(), worst.z(), r.case.words); }
+            Ok(c) => {
+                let worst = c.iter().max_by(|l, r| l.z().abs().total_cmp(&r.z().abs())).unwrap();
+                println!("{:?} z {:.2} {}: {worst:?}", t.elapsed(), worst.z(), r.case.words);
+            }
             Err(e) => println!("{:?} REFUSED {}: {e}", t.elapsed(), r.case.name),
         }
     }

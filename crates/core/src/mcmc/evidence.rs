@@ -22,7 +22,7 @@ use super::target::{State, Target};
 use crate::information::gauss::legendre;
 
 /// Sweeps of a chain at a node of the path before it is listened to, and while it is.
-const SWEEPS: [usize; 2] = [12, 30];
+const SWEEPS: [usize; 2] = [8, 44];
 
 /// Steps of the chains that find the means of `D`, and sweeps in each.
 const STEPS: [usize; 2] = [24, 6];

@@ -35,18 +35,23 @@ pub fn posterior(reports: &Reports, prior: &Mixture, draws: usize, seed: u64) ->
         .parts
         .iter()
         .enumerate()
-        .map(|(j, alpha)| Sample::new(reports, alpha, draws, &mut stream(seed, j as u64), &moments(reports, a)))
+        .map(|(j, alpha)| {
+            Sample::new(reports, alpha, draws, &mut stream(seed, j as u64), &moments(reports, a))
+        })
         .collect();
     let whole = summary(&samples, prior, a, None);
     let without: Vec<Vec<f64>> = (0..BATCHES).map(|b| summary(&samples, prior, a, Some(b))).collect();
     let names = names(a);
-    names.into_iter().enumerate().map(|(i, name)| {
-        let mean = without.iter().map(|v| v[i]).sum::<f64>() / BATCHES as f64;
-        let squares = without.iter().map(|v| (v[i] - mean).powi(2)).sum::<f64>();
-        let error = (squares * (BATCHES - 1) as f64 / BATCHES as f64).sqrt();
-        Value::new(name, whole[i], error)
-    })
-    .collect()
+    names
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| {
+            let mean = without.iter().map(|v| v[i]).sum::<f64>() / BATCHES as f64;
+            let squares = without.iter().map(|v| (v[i] - mean).powi(2)).sum::<f64>();
+            let error = (squares * (BATCHES - 1) as f64 / BATCHES as f64).sqrt();
+            Value::new(name, whole[i], error)
+        })
+        .collect()
 }
 
 pub fn names(a: usize) -> Vec<String> {
@@ -104,7 +109,10 @@ impl Sample {
         rng: &mut ChaCha8Rng,
         functions: &dyn Fn(&[f64]) -> Vec<f64>,
     ) -> Self {
-        assert!(alpha.iter().all(|a| *a >= LEAST_ALPHA), "importance sampling is not for sparse priors: {alpha:?}");
+        assert!(
+            alpha.iter().all(|a| *a >= LEAST_ALPHA),
+            "importance sampling is not for sparse priors: {alpha:?}"
+        );
         let target = Target { reports, alpha };
         let proposal = Proposal::around(&target);
         let mut sample = Sample { ln_weights: Vec::new(), values: Vec::new() };

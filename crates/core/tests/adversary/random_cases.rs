@@ -156,8 +156,17 @@ fn posterior(i: usize, rng: &mut ChaCha8Rng) -> (Case, Method) {
         }
         5 => {
             let a = rng.random_range(4..=5);
-            let words = [format!("lh {a} 3 {}", spread(0.2, 4.0, rng)), format!("subset {a} 2 {}", spread(0.2, 4.0, rng))];
-            ("sets", words[i / 8 % 2].clone(), dirichlet(a, 0.2, 2.0, rng), users(50.0, 2000.0, rng), tempering)
+            let words = [
+                format!("lh {a} 3 {}", spread(0.2, 4.0, rng)),
+                format!("subset {a} 2 {}", spread(0.2, 4.0, rng)),
+            ];
+            (
+                "sets",
+                words[i / 8 % 2].clone(),
+                dirichlet(a, 0.2, 2.0, rng),
+                users(50.0, 2000.0, rng),
+                tempering,
+            )
         }
         6 => {
             let epsilon = spread(0.01, 4.0, rng);

@@ -98,7 +98,8 @@ fn parse_prior(text: &str) -> Mixture {
 }
 
 fn prior_text(prior: &Mixture) -> String {
-    let run = |run: &[f64]| if run.len() == 1 { run[0].to_string() } else { format!("{}^{}", run[0], run.len()) };
+    let run =
+        |run: &[f64]| if run.len() == 1 { run[0].to_string() } else { format!("{}^{}", run[0], run.len()) };
     let join = |alpha: &Vec<f64>| alpha.chunk_by(|l, r| l == r).map(run).collect::<Vec<_>>().join(" ");
     let part = |(w, alpha): (&f64, &Vec<f64>)| format!("{w} x {}", join(alpha));
     prior.weights.iter().zip(&prior.parts).map(part).collect::<Vec<_>>().join(" + ")
