@@ -74,6 +74,7 @@ pub(crate) fn posterior(
         [problem] => {
             let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
             let evidence = log_evidence(problem, Some(&chains), EVIDENCE_ERROR, options.seed, options);
+            let evidence = evidence.and_then(|found| if_known(found, found.error));
             Sampled { parts: vec![Part::new(1.0, 0.0, problem, chains)], evidence }
         }
         _ => weighed(parts, &problems, options)?,
@@ -100,10 +101,25 @@ fn weighed<'p>(parts: &Parts<'_>, problems: &'p [Problem<'p>], options: &Options
         let chains = Chains::run(problem, size, split_mix(options.seed, i as u64), options)?;
         Ok(Part::new(weight, weight * (1.0 - weight) * found[i].error, problem, chains))
     };
+    for (weight, ln) in weights.iter().zip(&found) {
+        let reason = |reason| Error::PartsNotWeighed { reason };
+        // A part that is certain, or certainly not, has no use for digits.
+        if_known(*ln, 4.0 * weight * (1.0 - weight) * ln.error).map_err(reason)?;
+    }
     let matter = |i: &usize| weights[*i] * (4.0 * found[*i].error).exp() > NEGLIGIBLE;
     let sampled: Vec<Part<'_>> =
         (0..problems.len()).filter(matter).map(|i| run((i, &problems[i]))).collect::<Result<_>>()?;
-    Ok(Sampled { parts: sampled, evidence: Ok(Evaluation::new(ln_total, error, Method::MonteCarlo)) })
+    let evidence = Evaluation::new(ln_total, error, Method::MonteCarlo);
+    Ok(Sampled { parts: sampled, evidence: if_known(evidence, error) })
+}
+
+/// A number, if the error that matters is not too large.
+fn if_known(found: Evaluation, error: f64) -> Result<Evaluation, &'static str> {
+    if error <= LARGEST_ERROR {
+        Ok(found)
+    } else {
+        Err("the walks from the prior to the posterior differ too much")
+    }
 }
 
 /// `ln P(y⃗)` as the mean of walks, from draws of the posterior where there are any.
@@ -134,10 +150,10 @@ fn log_evidence(
         let error = student_factor(count - 1.0) * (variance / count).sqrt();
         let progress = Progress { draws: walks.len() as u64, value: mean, error, tolerance: wanted };
         let stopped = options.observer.is_some_and(|observer| observer(&progress).is_break());
+        if error.is_nan() {
+            return Err("a walk from the prior to the posterior failed");
+        }
         if error <= wanted || walks.len() >= MOST_WALKS || stopped {
-            if error.is_nan() || error > LARGEST_ERROR {
-                return Err("the walks from the prior to the posterior differ too much");
-            }
             return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
         }
     }
