@@ -662,9 +662,15 @@ fn estimates_as_json() {
     let (kappa, lambda) = (1f64.exp() / (1f64.exp() + 3.0), 1.0 / (1f64.exp() + 3.0));
     let expected = (60.0 / 109.0 - lambda) / (kappa - lambda);
     assert!((linear["estimate"].as_f64().unwrap() - expected).abs() < 1e-12, "{linear}");
+    // More than all reports' worth: the known noise is that of a value which all but half a user hold. The covariance is that of the reports.
     let error = linear["standard_error"].as_f64().unwrap();
+    let rate = kappa - (kappa - lambda) * 0.5 / 110.0;
+    let noise = |rate: f64| rate * (1.0 - rate) / (109.0 * (kappa - lambda).powi(2));
+    assert!((error * error - noise(rate)).abs() < 1e-15, "{linear}");
     let variance = found["covariance"][0][0].as_f64().unwrap();
-    assert!((error * error - variance).abs() < 1e-15);
+    assert!((variance - noise(60.0 / 109.0)).abs() < 1e-15, "{variance}");
+    let second = found["p"][1]["linear"]["standard_error"].as_f64().unwrap();
+    assert!((second * second - found["covariance"][1][1].as_f64().unwrap()).abs() < 1e-15, "{second}");
     let most_likely: f64 = (0..4).map(|x| found["p"][x]["ml"]["estimate"].as_f64().unwrap()).sum();
     assert!((most_likely - 1.0).abs() < 1e-12);
 }

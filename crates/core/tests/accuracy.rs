@@ -80,9 +80,13 @@ fn simulated_accuracies_are_those_of_all_reports() {
                 }
                 let found = found.unwrap().evaluation;
                 assert_eq!(found.method, Method::MonteCarlo);
-                assert!(found.error <= 0.0101 * found.value && found.error > 0.0, "{found:?}");
+                // Three reports of at least half of all values each are never significant: Base-Cut always answers 0.
+                let halves = matches!(protocol, Protocol::LocalHash(_) | Protocol::SubsetSelection(_));
+                let constant = estimator == Estimator::BaseCut && halves;
+                assert!(found.error <= 0.0101 * found.value, "{found:?}");
+                assert_eq!(found.error < 1e-15, constant, "{protocol:?} {estimator:?}: {found:?}");
                 assert!(
-                    (found.value - exact).abs() < 4.5 * found.error,
+                    (found.value - exact).abs() < 4.5 * found.error + 1e-12,
                     "{protocol:?} {estimator:?} {distance:?}: {found:?} {exact}"
                 );
             }

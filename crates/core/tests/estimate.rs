@@ -132,6 +132,23 @@ fn supports_say_as_much_as_tallies_to_a_linear_estimate() {
     }
 }
 
+/// Base-Cut shows a value that nobody holds with the probability that it states, 0.05/a, or less: the exact probability over all triples of reports. Reports that
+/// happen to agree are no proof by themselves.
+#[test]
+fn values_that_nobody_holds_are_cut() {
+    let p = [0.7, 0.3, 0.0];
+    for protocol in [Protocol::lh(3, 2, 1.0).unwrap(), Protocol::subset(3, 2, 0.5).unwrap()] {
+        let (b, q) = (protocol.outputs().unwrap(), protocol.push_forward(&p).unwrap());
+        let mut kept = 0.0;
+        for rows in (0..b).flat_map(|i| (0..b).flat_map(move |j| (0..b).map(move |k| [i, j, k]))) {
+            let reports = tallies(&protocol, rows.map(|row| protocol.output(row)));
+            let found = estimate(&protocol, &reports, Estimator::BaseCut).unwrap();
+            kept += if found.values[2] > 0.0 { rows.map(|row| q[row]).iter().product() } else { 0.0 };
+        }
+        assert!(kept < 0.05 / 3.0, "{protocol:?}: {kept}");
+    }
+}
+
 #[test]
 fn what_cannot_be_estimated_is_refused() {
     let refused = |protocol: &Protocol| {

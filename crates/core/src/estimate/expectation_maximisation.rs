@@ -1,6 +1,6 @@
 //! The likelihood maximised by accelerated expectation maximisation, where a matrix of all pairs of inputs would be too large.
 
-use super::maximum_likelihood::{Certificate, Search};
+use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use crate::likelihood::{Likelihood, Slope};
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
@@ -12,7 +12,7 @@ const MOST_PASSES: usize = 20_000;
 /// A step of expectation maximisation is `p_x ← p_x (∂L/∂p_x)/n`; it never lowers the likelihood, but at high privacy it crawls. Two steps show the
 /// direction and how fast they shrink, from which a longer step is extrapolated (SQUAREM, Varadhan and Roland 2008). It is taken only
 /// where it raises the likelihood further than the two steps; so the search is monotone. `O(passes · n a/8)`.
-pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> Search {
+pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> MaximumLikelihood {
     let n = likelihood.reports();
     let (mut p, mut passes) = (start, 1);
     let mut slope = likelihood.slope(&p);
@@ -32,7 +32,7 @@ pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, toleranc
         (p, slope) = (next, next_slope);
     }
     let gap = slope.gap(n);
-    Search { values: p, certificate: Certificate { gap, tolerance, passes } }
+    MaximumLikelihood { values: p, certificate: Certificate { gap, tolerance, passes } }
 }
 
 /// One step of expectation maximisation.

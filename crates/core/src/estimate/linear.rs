@@ -15,18 +15,27 @@
 //! which of all unbiased linear votes has the smallest variance when `P` is uniform (Gauss and Markov). Weights from the estimate
 //! itself would be a little better elsewhere, but the votes would then depend on the data and no longer be unbiased.
 //! The matrix is needed, once: `O(b a²)`.
+//!
+//! # Accuracy
+//! Standard errors come from the known noise, at the estimate or, where that is outside `[0, 1]`, at the frequency next to it: half a user from 0 or 1. The spread
+//! of the reports themselves would be 0 where they happen to agree, as if the noise were not known. Covariances are estimated from the reports.
+
+use std::sync::Arc;
 
 use faer::linalg::solvers::Llt;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
+use super::interval::{Interval, Measured};
+use super::post_processing::norm_sub;
 use super::supports::{Reports, SupportRates, Supports};
-use super::{Interval, IntervalMethod};
 use crate::error::{Error, Result};
 use crate::likelihood::rows::Rows;
-use crate::protocol::{Matrix, Protocol};
-use crate::special::normal_quantile;
+use crate::protocol::{Channel, Matrix, Protocol};
 use crate::tallies::Tallies;
+
+/// Rows whose votes are found together: enough to keep a processor busy, few enough to need no memory.
+const ROWS_AT_ONCE: usize = 64;
 
 /// A left inverse of a protocol: what each report votes for.
 #[derive(Debug)]
@@ -38,7 +47,15 @@ pub struct LeftInverse {
 #[derive(Debug)]
 enum Form {
     Supports(SupportRates),
-    LeastSquares(Llt<f64>),
+    LeastSquares(LeastSquares),
+}
+
+#[derive(Debug)]
+struct LeastSquares {
+    /// The information of a report at the uniform distribution.
+    factor: Llt<f64>,
+    /// `E[z_Yx² | X = x']` in row `x` and column `x'`.
+    squares: Arc<Mat<f64>>,
 }
 
 impl LeftInverse {
@@ -53,7 +70,11 @@ impl LeftInverse {
         }
         let form = match SupportRates::of(protocol) {
             Some(rates) => Form::Supports(rates),
-            None => Form::LeastSquares(least_squares(&protocol.canonical_matrix()?, rank)?),
+            None => {
+                let matrix = protocol.canonical_matrix()?;
+                let factor = factor(&matrix).ok_or(Error::NotFaithful { rank: rank - 1, a })?;
+                Form::LeastSquares(LeastSquares { squares: Arc::new(squares(&matrix, &factor)), factor })
+            }
         };
         Ok(LeftInverse { a, form })
     }
@@ -80,51 +101,88 @@ impl LeftInverse {
                 let supports = Supports::of_tallies(protocol, tallies);
                 Ok(from_supports(*rates, &supports.ok_or(Error::NoSupports { kind: protocol.kind() })?))
             }
-            (Form::LeastSquares(_), Reports::Tallies(tallies)) => self.mean_vote(protocol, tallies),
+            (Form::LeastSquares(votes), Reports::Tallies(tallies)) => votes.mean(protocol, tallies),
             (Form::LeastSquares(_), Reports::Supports(_)) => Err(Error::NoSupports { kind: protocol.kind() }),
         }
     }
 
-    /// What a report votes for whose row has these deviations from its mean.
-    pub(crate) fn vote(&self, deviations: &[f64]) -> Vec<f64> {
-        let Form::LeastSquares(factor) = &self.form else { return Vec::new() };
-        let tangent = factor.solve(Mat::from_fn(self.a, 1, |x, _| deviations[x]));
-        (0..self.a).map(|x| 1.0 / self.a as f64 + tangent[(x, 0)]).collect()
+    /// `E[|z_Y|² | X = x]` for each `x`.
+    pub(crate) fn squared_length(&self) -> Vec<f64> {
+        match &self.form {
+            Form::Supports(rates) => {
+                let (own, others) = rates.squares();
+                vec![own + (self.a - 1) as f64 * others; self.a]
+            }
+            Form::LeastSquares(votes) => {
+                (0..self.a).map(|x| (0..self.a).map(|z| votes.squares[(z, x)]).sum()).collect()
+            }
+        }
     }
+}
 
-    fn mean_vote(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
+impl LeastSquares {
+    fn mean(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
         let rows = Rows::of(protocol, tallies)?;
-        let n = tallies.n() as f64;
+        let (a, n) = (protocol.inputs(), tallies.n() as f64);
         let votes: Vec<(f64, Vec<f64>)> =
-            rows.iter().map(|(count, row)| (count / n, self.vote(row))).collect();
-        let mut values = vec![0.0; self.a];
+            rows.iter().map(|(count, row)| (count / n, vote(&self.factor, row))).collect();
+        let mut values = vec![0.0; a];
         for (share, vote) in &votes {
             values.iter_mut().zip(vote).for_each(|(sum, z)| *sum += share * z);
         }
-        let covariance = Mat::from_fn(self.a, self.a, |x, z| {
+        let covariance = Mat::from_fn(a, a, |x, z| {
             let term =
                 |(share, vote): &(f64, Vec<f64>)| share * (vote[x] - values[x]) * (vote[z] - values[z]);
             votes.iter().map(term).sum::<f64>() / n
         });
-        let variances = (0..self.a).map(|x| covariance[(x, x)]).collect();
-        Ok(LinearEstimate { n, values, variances, spread: Spread::Votes(covariance) })
+        Ok(LinearEstimate { n, values, spread: Spread::Votes { covariance, squares: self.squares.clone() } })
     }
 }
 
-/// The Cholesky factor of `QᵀWQ − 11ᵀ + c 11ᵀ`. On vectors that sum to 0 it does what `QᵀWQ` does, and with `c` of the size of the
+/// What a report votes for whose row has these deviations from its mean.
+fn vote(factor: &Llt<f64>, deviations: &[f64]) -> Vec<f64> {
+    let a = deviations.len();
+    let tangent = factor.solve(Mat::from_fn(a, 1, |x, _| deviations[x]));
+    (0..a).map(|x| 1.0 / a as f64 + tangent[(x, 0)]).collect()
+}
+
+/// The second moments of the votes, given who votes.
+fn squares(matrix: &Matrix, factor: &Llt<f64>) -> Mat<f64> {
+    let a = matrix.inputs();
+    let rows: Vec<&[f64]> = matrix.rows().collect();
+    let mut squares = Mat::zeros(a, a);
+    for rows in rows.chunks(ROWS_AT_ONCE) {
+        let deviations: Vec<Vec<f64>> = rows.iter().map(|row| deviations(row).1).collect();
+        let tangents = factor.solve(Mat::from_fn(a, rows.len(), |x, y| deviations[y][x]));
+        let votes = Mat::from_fn(a, rows.len(), |x, y| f64::powi(1.0 / a as f64 + tangents[(x, y)], 2));
+        squares += votes * Mat::from_fn(rows.len(), a, |y, x| rows[y][x]);
+    }
+    squares
+}
+
+/// The Cholesky factor of `QᵀWQ − 11ᵀ + c 11ᵀ`; `None` if it has none. On vectors that sum to 0 it does what `QᵀWQ` does, and with `c` of the size of the
 /// rest it is well conditioned also at high privacy, where `QᵀWQ` is nearly `11ᵀ`.
-fn least_squares(matrix: &Matrix, rank: usize) -> Result<Llt<f64>> {
-    let rows: Vec<(f64, Vec<f64>)> = matrix.rows().map(deviations).collect();
-    let a = rows[0].1.len();
+fn factor(matrix: &Matrix) -> Option<Llt<f64>> {
+    let a = matrix.inputs();
+    let information = information(matrix, &vec![1.0 / a as f64; a]);
+    let scale = (0..a).map(|x| information[(x, x)]).sum::<f64>() / (a * a) as f64;
+    Mat::from_fn(a, a, |x, z| information[(x, z)] + scale).llt(Side::Lower).ok()
+}
+
+/// The expected information of a report at `p`, up to terms that vanish between distributions: `Σ_y (Qp)_y e_y e_yᵀ` with
+/// `e_yx = Q_{y|x}/(Qp)_y − 1`.
+pub(crate) fn information(matrix: &Matrix, p: &[f64]) -> Mat<f64> {
+    let a = p.len();
     let mut sum = vec![0.0; a * a];
-    for (mean, row) in &rows {
-        for (x, d) in row.iter().enumerate() {
-            sum[x * a..][..=x].iter_mut().zip(row).for_each(|(s, other)| *s += mean * d * other);
+    for (mean, row) in matrix.rows().map(deviations) {
+        let along: f64 = row.iter().zip(p).map(|(d, p_x)| d * p_x).sum();
+        let weight = mean / (1.0 + along);
+        let centred: Vec<f64> = row.iter().map(|d| d - along).collect();
+        for (x, d) in centred.iter().enumerate() {
+            sum[x * a..][..=x].iter_mut().zip(&centred).for_each(|(s, other)| *s += weight * d * other);
         }
     }
-    let scale = (0..a).map(|x| sum[x * a + x]).sum::<f64>() / (a * a) as f64;
-    let information = Mat::from_fn(a, a, |x, z| sum[x.max(z) * a + x.min(z)] + scale);
-    information.llt(Side::Lower).map_err(|_| Error::NotFaithful { rank: rank - 1, a })
+    Mat::from_fn(a, a, |x, z| sum[x.max(z) * a + x.min(z)])
 }
 
 /// The mean of a row, and the deviations of its entries relative to it.
@@ -133,32 +191,32 @@ fn deviations(row: &[f64]) -> (f64, Vec<f64>) {
     (mean, row.iter().map(|q| (q - mean) / mean).collect())
 }
 
-/// A linear estimate with its covariance.
+/// `n` users with distribution `p` and, beside them, as many as `more` of whom nothing is known.
+pub(crate) fn smoothed(p: &[f64], n: f64, more: f64) -> Vec<f64> {
+    let each = more / p.len() as f64;
+    p.iter().map(|p_x| (n * p_x + each) / (n + more)).collect()
+}
+
+/// A linear estimate with what is known of its error.
 #[derive(Clone, Debug)]
 pub struct LinearEstimate {
     n: f64,
     values: Vec<f64>,
-    variances: Vec<f64>,
     spread: Spread,
 }
 
 #[derive(Clone, Debug)]
 enum Spread {
     Supports(SupportRates),
-    Votes(Mat<f64>),
+    Votes { covariance: Mat<f64>, squares: Arc<Mat<f64>> },
 }
 
 fn from_supports(rates: SupportRates, supports: &Supports) -> LinearEstimate {
     let n = supports.n() as f64;
     let value = |count: &u64| (*count as f64 / n - rates.other) / rates.difference;
-    let variance = |count: &u64| {
-        let share = *count as f64 / n;
-        share * (1.0 - share) / (n * rates.difference * rates.difference)
-    };
     LinearEstimate {
         n,
         values: supports.counts().iter().map(value).collect(),
-        variances: supports.counts().iter().map(variance).collect(),
         spread: Spread::Supports(rates),
     }
 }
@@ -169,61 +227,60 @@ impl LinearEstimate {
         &self.values
     }
 
-    /// Their standard errors, with the shares of supporting reports (or of votes) as they were found.
-    pub fn standard_errors(&self) -> Vec<f64> {
-        self.variances.iter().map(|v| v.sqrt()).collect()
+    /// A distribution near the estimate without zeros: the nearest one, with one more user who holds any value.
+    fn near(&self) -> Vec<f64> {
+        smoothed(&norm_sub(&self.values), self.n, 1.0)
     }
 
-    /// The covariance of the estimates of two inputs, estimated from the same reports.
+    /// The standard errors of the estimates, from the known noise.
+    pub fn standard_errors(&self) -> Vec<f64> {
+        let near = self.near();
+        (0..near.len()).map(|x| self.measured(x, &near).standard_error(self.values[x])).collect()
+    }
+
+    /// For each input the standard error that its estimate would have if nobody held the input.
+    pub fn standard_errors_of_nobody(&self) -> Vec<f64> {
+        let near = self.near();
+        (0..near.len()).map(|x| self.measured(x, &near).variance(0.0).sqrt()).collect()
+    }
+
+    /// The covariance of the estimates of two inputs, estimated from the same reports; on average it is `(n − 1)/n` of the true one.
     ///
     /// With supports, two inputs are supported together by chance alone: the share of such reports follows from the estimate.
     pub fn covariance(&self, x: usize, z: usize) -> f64 {
         match &self.spread {
-            Spread::Votes(covariance) => covariance[(x, z)],
-            Spread::Supports(_) if x == z => self.variances[x],
+            Spread::Votes { covariance, .. } => covariance[(x, z)],
             Spread::Supports(rates) => {
                 let (p_x, p_z) = (self.values[x], self.values[z]);
-                let joint = rates.both(p_x + p_z) - rates.rate(p_x) * rates.rate(p_z);
+                let both = if x == z { rates.rate(p_x) } else { rates.both(p_x + p_z) };
+                let joint = both - rates.rate(p_x) * rates.rate(p_z);
                 joint / (self.n * rates.difference * rates.difference)
             }
         }
     }
 
-    /// Intervals that hold each true frequency with about this probability, and how they were made.
-    ///
-    /// The number of reports that support an input is binomial, so its score interval (Wilson 1927) is used, which does not shrink
-    /// to nothing where no report supports an input. Other votes are averaged over many reports and taken as normal.
-    pub fn intervals(&self, level: f64) -> (Vec<Interval>, IntervalMethod) {
-        let method = match self.spread {
-            Spread::Supports(_) => IntervalMethod::Score,
-            Spread::Votes(_) => IntervalMethod::Normal,
-        };
-        (self.intervals_around(&self.values, level), method)
+    /// Score intervals that hold each true frequency with about this probability. They may leave `[0, 1]`, as the estimates may.
+    pub fn intervals(&self, level: f64) -> Vec<Interval> {
+        let near = self.near();
+        (0..near.len()).map(|x| self.measured(x, &near).score(level)).collect()
     }
 
-    /// The intervals as they would be around estimates moved into `[0, 1]`. They hold a frequency whenever [`LinearEstimate::intervals`] do, and are
-    /// not empty where an estimate is far outside (Mandelkern and Schultz 2000).
+    /// Unified intervals inside `[0, 1]` that hold each true frequency with about this probability.
     pub fn intervals_inside(&self, level: f64) -> Vec<Interval> {
-        let inside: Vec<f64> = self.values.iter().map(|p_x| p_x.clamp(0.0, 1.0)).collect();
-        self.intervals_around(&inside, level)
+        let near = self.near();
+        (0..near.len()).map(|x| self.measured(x, &near).unified(level)).collect()
     }
 
-    fn intervals_around(&self, values: &[f64], level: f64) -> Vec<Interval> {
-        let z = normal_quantile(0.5 + 0.5 * level);
-        let interval = |(p_x, variance): (&f64, &f64)| match &self.spread {
-            Spread::Supports(rates) => score(*rates, *p_x, self.n, z),
-            Spread::Votes(_) => Interval::around(*p_x, z * variance.sqrt()),
+    /// The estimate of one input with its variance at every frequency of it. Users who do not hold the input hold the others in proportion to `near`.
+    pub(crate) fn measured(&self, x: usize, near: &[f64]) -> Measured {
+        let (own, others) = match &self.spread {
+            Spread::Supports(rates) => rates.squares(),
+            Spread::Votes { squares, .. } => {
+                let rest = || (0..near.len()).filter(|z| *z != x);
+                let total: f64 = rest().map(|z| near[z]).sum();
+                (squares[(x, x)], rest().map(|z| near[z] * squares[(x, z)]).sum::<f64>() / total)
+            }
         };
-        values.iter().zip(&self.variances).map(interval).collect()
+        Measured { estimate: self.values[x], own, others, share: 1.0, n: self.n }
     }
-}
-
-/// The score interval of the share of supporting reports, as frequencies of the input.
-fn score(rates: SupportRates, p_x: f64, n: f64, z: f64) -> Interval {
-    let share = rates.rate(p_x);
-    let shrink = 1.0 / (1.0 + z * z / n);
-    let centre = shrink * (share + 0.5 * z * z / n);
-    let half = shrink * z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).max(0.0).sqrt();
-    let frequency = |share: f64| (share - rates.other) / rates.difference;
-    Interval { low: frequency(centre - half), high: frequency(centre + half) }
 }

@@ -17,6 +17,7 @@
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
+use super::linear::information;
 use super::post_processing::norm_sub;
 use super::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
@@ -48,34 +49,25 @@ impl Certificate {
     }
 }
 
-/// Where a search ended.
-#[derive(Clone, Debug)]
-pub(crate) struct Search {
-    pub(crate) values: Vec<f64>,
-    pub(crate) certificate: Certificate,
-}
-
-/// The most likely frequencies, and how sure they are.
+/// The most likely frequencies, and how near they are to that.
 #[derive(Clone, Debug)]
 pub struct MaximumLikelihood {
     /// The frequencies.
     pub values: Vec<f64>,
     /// How near they are to the maximum.
     pub certificate: Certificate,
-    /// What the curvature of the likelihood says about their error, where it could be found.
-    pub curvature: Option<Curvature>,
 }
 
-/// One Newton step without regard to the boundary, and the variances that the information promises.
+/// One scoring step without regard to the boundary, and the variances that the information promises.
 ///
-/// Where no estimate is at the boundary the step is zero. Where one is, the point after the step is still asymptotically normal around the true
-/// frequencies with these variances (a one-step estimate), while the maximum itself is not.
+/// The point after the step is asymptotically normal around the true frequencies with these variances (a one-step estimate), while the
+/// maximum itself is not where it is at the boundary.
 #[derive(Clone, Debug)]
-pub struct Curvature {
+pub(crate) struct ScoringStep {
     /// The frequencies after the step. They may be negative.
-    pub one_step: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// The inverse of the information, on the diagonal.
-    pub variances: Vec<f64>,
+    pub(crate) variances: Vec<f64>,
 }
 
 /// The most likely frequencies given these reports, searched to within `tolerance` nats. `linear` is where the search starts.
@@ -107,23 +99,24 @@ pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64
     // Inside the simplex every possible report has a positive probability.
     let inside = |share: f64| norm_sub(linear).iter().map(|p| (1.0 - share) * p + share / a as f64).collect();
     if a > MAX_INFORMATION {
-        let Search { values, certificate } =
-            expectation_maximisation::accelerated(likelihood, inside(0.1), tolerance);
-        return MaximumLikelihood { values, certificate, curvature: None };
+        expectation_maximisation::accelerated(likelihood, inside(0.1), tolerance)
+    } else {
+        newton::newton(likelihood, inside(1e-3), tolerance)
     }
-    let Search { values, certificate } = newton::newton(likelihood, inside(1e-3), tolerance);
-    let curvature = curvature(likelihood, &values);
-    MaximumLikelihood { values, certificate, curvature }
 }
 
 /// The reports in the form that suits the protocol.
 fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likelihood>> {
-    Ok(match protocol {
-        Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) => {
-            Box::new(Patterns::of(protocol, tallies)?)
-        }
-        _ => Box::new(Rows::of(protocol, tallies)?),
-    })
+    if holds_sets(protocol) {
+        Ok(Box::new(Patterns::of(protocol, tallies)?))
+    } else {
+        Ok(Box::new(Rows::of(protocol, tallies)?))
+    }
+}
+
+/// Whether reports are sets of inputs.
+fn holds_sets(protocol: &Protocol) -> bool {
+    matches!(protocol, Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_))
 }
 
 /// The counts and the floor of water-filling, for protocols that have them.
@@ -147,29 +140,53 @@ fn closed_form(counts: &[u64], floor: f64, tolerance: f64) -> Result<MaximumLike
         return Err(Error::NothingTold);
     }
     let values = water_filling::frequencies(counts, floor);
-    let slope = water_filling::slope(counts, floor, &values);
-    let certificate = Certificate { gap: slope.gap(n), tolerance, passes: 0 };
-    let curvature = (floor > 0.0).then(|| response_curvature(counts, floor, &values, &slope.excess));
-    Ok(MaximumLikelihood { values, certificate, curvature })
+    let gap = water_filling::slope(counts, floor, &values).gap(n);
+    Ok(MaximumLikelihood { values, certificate: Certificate { gap, tolerance, passes: 0 } })
 }
 
-/// The curvature of randomised response: the expected information is diagonal, `n/((1/β + p_x)(1 + a/β))`, also for counts of 0.
-fn response_curvature(counts: &[u64], floor: f64, p: &[f64], excess: &[f64]) -> Curvature {
+/// One scoring step from a distribution without zeros; `None` where the information is singular or too large.
+///
+/// The information is the expected one, which the protocol has at `p` whatever was reported. Only of reports that are sets, whose outputs are too many to be
+/// listed, it is what was observed: of few reports, that may be singular or far off.
+///
+/// # Errors
+/// As for [`maximum_likelihood`].
+pub(crate) fn scoring_step(protocol: &Protocol, reports: &Reports, p: &[f64]) -> Result<Option<ScoringStep>> {
+    if let Some((counts, floor)) = response(protocol, reports) {
+        return Ok(Some(response_step(&counts, floor, p)));
+    }
+    let Reports::Tallies(tallies) = reports else {
+        return Err(Error::SupportsOnly { what: "maximum likelihood" });
+    };
+    if p.len() > MAX_INFORMATION {
+        return Ok(None);
+    }
+    let likelihood = likelihood(protocol, tallies)?;
+    let information = if holds_sets(protocol) {
+        likelihood.information(p)
+    } else {
+        tallies.n() as f64 * information(&protocol.canonical_matrix()?, p)
+    };
+    Ok(step(&information, &likelihood.slope(p).excess, p))
+}
+
+/// The step of randomised response, the identity and erasure: the expected information is diagonal, `n/((1/β + p_x)(1 + a/β))`.
+fn response_step(counts: &[u64], floor: f64, p: &[f64]) -> ScoringStep {
     let n = counts.iter().sum::<u64>() as f64;
+    let excess = water_filling::slope(counts, floor, p).excess;
     let rooms: Vec<f64> = p.iter().map(|p_x| (floor + p_x) * (1.0 + p.len() as f64 * floor) / n).collect();
     let total: f64 = rooms.iter().sum();
-    let along: f64 = rooms.iter().zip(excess).map(|(room, e)| room * e).sum::<f64>() / total;
-    let step = |((p_x, room), e): ((&f64, &f64), &f64)| p_x + room * (e - along);
-    Curvature {
-        one_step: p.iter().zip(&rooms).zip(excess).map(step).collect(),
+    let along: f64 = rooms.iter().zip(&excess).map(|(room, e)| room * e).sum::<f64>() / total;
+    let moved = |((p_x, room), e): ((&f64, &f64), &f64)| p_x + room * (e - along);
+    ScoringStep {
+        values: p.iter().zip(&rooms).zip(&excess).map(moved).collect(),
         variances: rooms.iter().map(|room| room - room * room / total).collect(),
     }
 }
 
-/// The curvature from the observed information; `None` where it is singular.
-fn curvature(likelihood: &dyn Likelihood, p: &[f64]) -> Option<Curvature> {
+/// The step with a matrix of information; `None` where it is singular.
+fn step(information: &Mat<f64>, excess: &[f64], p: &[f64]) -> Option<ScoringStep> {
     let a = p.len();
-    let information = likelihood.information(p);
     let scale = (0..a).map(|x| information[(x, x)]).sum::<f64>() / (a * a) as f64;
     let full = Mat::from_fn(a, a, |x, z| information[(x, z)] + scale);
     let inverse = full.llt(Side::Lower).ok()?.solve(Mat::<f64>::identity(a, a));
@@ -177,8 +194,9 @@ fn curvature(likelihood: &dyn Likelihood, p: &[f64]) -> Option<Curvature> {
     let total: f64 = sums.iter().sum();
     // The inverse between distributions: what is left of the full one after the direction of all ones is taken out.
     let entry = |x: usize, z: usize| inverse[(x, z)] - sums[x] * sums[z] / total;
-    let excess = likelihood.slope(p).excess;
-    let one_step = (0..a).map(|x| p[x] + (0..a).map(|z| entry(x, z) * excess[z]).sum::<f64>()).collect();
-    let variances: Vec<f64> = (0..a).map(|x| entry(x, x)).collect();
-    variances.iter().all(|v| *v > 0.0 && v.is_finite()).then_some(Curvature { one_step, variances })
+    let moved = |x: usize| p[x] + (0..a).map(|z| entry(x, z) * excess[z]).sum::<f64>();
+    Some(ScoringStep {
+        values: (0..a).map(moved).collect(),
+        variances: (0..a).map(|x| entry(x, x)).collect(),
+    })
 }

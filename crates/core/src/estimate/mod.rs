@@ -22,6 +22,7 @@
 //! ```
 
 mod expectation_maximisation;
+pub mod interval;
 pub mod linear;
 pub mod maximum_likelihood;
 mod newton;
@@ -30,6 +31,7 @@ mod quadratic_program;
 pub(crate) mod supports;
 mod water_filling;
 
+pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
 pub use supports::{Reports, SupportRates, Supports};
@@ -38,11 +40,16 @@ use crate::error::{Error, Result, in_range};
 use crate::posterior::{self, Summary};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
-use crate::special::normal_quantile;
+use interval::Measured;
+use linear::smoothed;
+use maximum_likelihood::{maximum_likelihood, scoring_step};
 use post_processing::{base_cut, clip, clip_and_normalise, norm, norm_sub};
 
 /// The gap in nats within which a search for the maximum of the likelihood ends.
 pub const GAP: f64 = 1e-6;
+
+/// How much two computations of the same variance may differ, relatively.
+const ROUNDING: f64 = 1e-6;
 
 /// The ways to estimate frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,78 +119,6 @@ impl Estimator {
     }
 }
 
-/// Where a true frequency is likely to be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl Interval {
-    fn around(centre: f64, half: f64) -> Self {
-        Interval { low: centre - half, high: centre + half }
-    }
-
-    /// The smallest interval that holds both.
-    fn hull(self, other: Self) -> Self {
-        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// What is left of the interval between 0 and 1, where every frequency is, widened to hold the estimate.
-    fn holding(self, estimate: f64) -> Self {
-        let (low, high) = (self.low.clamp(0.0, 1.0), self.high.clamp(0.0, 1.0));
-        Interval { low: low.min(estimate), high: high.max(estimate) }
-    }
-}
-
-/// How intervals were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalMethod {
-    /// The score interval of a binomial number of supporting reports.
-    Score,
-    /// The estimate and so many standard errors, by the normal law.
-    Normal,
-    /// The interval around the linear estimate moved into `[0, 1]`, cut to `[0, 1]` and widened to hold the estimate.
-    Carried,
-    /// The normal law with the information of the likelihood, around one Newton step from the estimate; moved, cut and widened
-    /// likewise, and where it reaches 0 or 1 not narrower than [`IntervalMethod::Carried`].
-    Information,
-    /// Quantiles of the posterior.
-    Credible,
-}
-
-impl IntervalMethod {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            IntervalMethod::Score => "score",
-            IntervalMethod::Normal => "normal",
-            IntervalMethod::Carried => "carried",
-            IntervalMethod::Information => "information",
-            IntervalMethod::Credible => "credible",
-        }
-    }
-
-    /// How they were made, in words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            IntervalMethod::Credible => {
-                "the frequency is inside with this probability, given prior and reports"
-            }
-            IntervalMethod::Score => "score intervals of the binomial number of reports that support a value",
-            IntervalMethod::Normal => "normal approximation with the standard errors",
-            IntervalMethod::Carried => {
-                "those of the linear estimate moved into 0..1, cut there and widened to hold this one"
-            }
-            IntervalMethod::Information => {
-                "normal approximation with the information of the likelihood, around a Newton step that ignores the boundary; where it reaches 0 or 1, cut there and not narrower than those of the linear estimate"
-            }
-        }
-    }
-}
-
 /// Estimated frequencies with intervals.
 #[derive(Clone, Debug)]
 pub struct Estimate {
@@ -191,7 +126,8 @@ pub struct Estimate {
     pub estimator: Estimator,
     /// The frequencies.
     pub values: Vec<f64>,
-    /// Their standard errors, where the estimator has a law that gives them; for the posterior mean, standard deviations of the posterior.
+    /// Their standard errors, where the estimator has a law that gives them; for the posterior mean, standard deviations of the posterior. Those of
+    /// maximum likelihood are for many reports, and at most ½: no estimate between 0 and 1 spreads further.
     pub standard_errors: Option<Vec<f64>>,
     /// Monte Carlo standard errors of the frequencies themselves, where they come from Markov chains.
     pub monte_carlo_errors: Option<Vec<f64>>,
@@ -271,14 +207,13 @@ impl<'a> Estimation<'a> {
     }
 
     fn unprocessed(&self) -> Estimate {
-        let (intervals, interval_method) = self.linear.intervals(self.level);
         Estimate {
             estimator: Estimator::Linear,
             values: self.linear.values().to_vec(),
             standard_errors: Some(self.linear.standard_errors()),
             monte_carlo_errors: None,
-            intervals,
-            interval_method,
+            intervals: self.linear.intervals(self.level),
+            interval_method: IntervalMethod::Score,
             certificate: None,
         }
     }
@@ -314,31 +249,39 @@ impl<'a> Estimation<'a> {
     }
 
     fn most_likely(&self) -> Result<Estimate> {
-        let MaximumLikelihood { values, certificate, curvature } = maximum_likelihood::maximum_likelihood(
-            self.protocol,
-            &self.reports,
-            self.linear.values(),
-            self.tolerance,
-        )?;
-        let carried = self.carried(Estimator::MaximumLikelihood, values);
-        let Some(curvature) = curvature else {
-            return Ok(Estimate { certificate: Some(certificate), ..carried });
-        };
-        let z = normal_quantile(0.5 + 0.5 * self.level);
-        let errors: Vec<f64> = curvature.variances.iter().map(|v| v.sqrt()).collect();
-        let interval = |(x, centre): (usize, &f64)| {
-            let own = Interval::around(centre.clamp(0.0, 1.0), z * errors[x]);
-            // At the boundary the information may promise too much: a value that nobody reported at high epsilon.
-            let wide = if own.low > 0.0 && own.high < 1.0 { own } else { own.hull(carried.intervals[x]) };
-            wide.holding(carried.values[x])
-        };
+        let MaximumLikelihood { values, certificate } =
+            maximum_likelihood(self.protocol, &self.reports, self.linear.values(), self.tolerance)?;
+        let (measured, interval_method) = self.informed(&values)?;
+        let error = |(m, p_x): (&Measured, &f64)| m.standard_error(*p_x).min(0.5);
+        let interval = |(m, p_x): (&Measured, &f64)| m.unified(self.level).holding(*p_x);
         Ok(Estimate {
-            intervals: curvature.one_step.iter().enumerate().map(interval).collect(),
-            standard_errors: Some(errors),
-            interval_method: IntervalMethod::Information,
+            estimator: Estimator::MaximumLikelihood,
+            standard_errors: Some(measured.iter().zip(&values).map(error).collect()),
+            monte_carlo_errors: None,
+            intervals: measured.iter().zip(&values).map(interval).collect(),
+            interval_method,
             certificate: Some(certificate),
-            ..carried
+            values,
         })
+    }
+
+    /// One scoring step from the most likely frequencies, or the linear estimate where that knows more.
+    ///
+    /// With the true information no unbiased estimate has a smaller variance than the inverse of it. Where it promises a larger one than the linear estimate
+    /// has, for any input, it was observed in too few reports.
+    fn informed(&self, most_likely: &[f64]) -> Result<(Vec<Measured>, IntervalMethod)> {
+        // The step starts inside the simplex, with one more user for each value (Laplace's rule).
+        let near = smoothed(most_likely, self.n() as f64, most_likely.len() as f64);
+        let linear: Vec<Measured> = (0..near.len()).map(|x| self.linear.measured(x, &near)).collect();
+        let Some(step) = scoring_step(self.protocol, &self.reports, &near)? else {
+            return Ok((linear, IntervalMethod::Carried));
+        };
+        let share = |x: usize| step.variances[x] / linear[x].variance(near[x]);
+        if !(0..near.len()).all(|x| share(x) > 0.0 && share(x) < 1.0 + ROUNDING) {
+            return Ok((linear, IntervalMethod::Carried));
+        }
+        let informed = |x: usize| Measured { estimate: step.values[x], share: share(x), ..linear[x] };
+        Ok(((0..near.len()).map(informed).collect(), IntervalMethod::Information))
     }
 }
 
@@ -373,6 +316,6 @@ pub(crate) fn processed(estimator: Estimator, linear: &LinearEstimate) -> Result
         Estimator::Norm => norm(linear.values()),
         Estimator::ClipAndNormalise => clip_and_normalise(linear.values())?,
         Estimator::NormSub => norm_sub(linear.values()),
-        Estimator::BaseCut => base_cut(linear.values(), &linear.standard_errors()),
+        Estimator::BaseCut => base_cut(linear.values(), &linear.standard_errors_of_nobody()),
     })
 }

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 
-use super::maximum_likelihood::{Certificate, Search};
+use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use super::quadratic_program::maximum;
 use crate::likelihood::{Likelihood, Slope};
 
@@ -15,7 +15,7 @@ const MOST_PASSES: usize = 200;
 /// The likelihood is replaced by its quadratic approximation, whose maximum over the distributions is the next point; half-way points
 /// are tried where the likelihood itself does not grow. With many reports the likelihood is nearly quadratic, so the information matrix, by far
 /// the dearest part, is kept as long as each step makes the gap four times smaller. The result is the point with the smallest gap seen.
-pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> Search {
+pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> MaximumLikelihood {
     let n = likelihood.reports();
     let mut here = Place::new(likelihood, start, 1);
     let mut information: Option<Mat<f64>> = None;
@@ -45,7 +45,7 @@ pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f6
         }
     }
     let gap = here.gap(n);
-    Search { values: here.p, certificate: Certificate { gap, tolerance, passes: here.passes } }
+    MaximumLikelihood { values: here.p, certificate: Certificate { gap, tolerance, passes: here.passes } }
 }
 
 /// A distribution with what is known of the likelihood there.

@@ -1,7 +1,7 @@
 //! Making linear estimates consistent: frequencies are not negative and sum to 1.
 //!
 //! The names are those of Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), who compare them. Each takes the linear estimate and nothing
-//! else but, for [`base_cut`], its standard errors.
+//! else but, for [`base_cut`], the standard errors it would have where nobody holds a value.
 
 use crate::error::{Error, Result};
 use crate::special::normal_quantile;
@@ -48,7 +48,7 @@ pub fn norm_sub(linear: &[f64]) -> Vec<f64> {
 }
 
 /// Base-Cut: what is not significantly positive becomes 0. A frequency that is truly 0 is kept with probability `0.05/a`, so that in all
-/// one in twenty collections shows a value that nobody holds. The sum stays as it comes.
+/// one in twenty collections shows a value that nobody holds. The standard errors are therefore those of values that nobody holds. The sum stays as it comes.
 pub fn base_cut(linear: &[f64], standard_errors: &[f64]) -> Vec<f64> {
     let z = normal_quantile(1.0 - 0.05 / linear.len() as f64);
     let kept = |(p_x, error): (&f64, &f64)| if *p_x > z * error { p_x.min(1.0) } else { 0.0 };

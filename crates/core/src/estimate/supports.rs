@@ -90,6 +90,14 @@ impl SupportRates {
         self.other + self.difference * p_x
     }
 
+    /// The second moment of the vote `(1[supported] − λ)/(κ − λ)` for an input, of a user who holds it and of one who holds another.
+    pub(crate) fn squares(&self) -> (f64, f64) {
+        let (kappa, lambda) = (self.own, self.other);
+        let own = kappa * (1.0 - lambda).powi(2) + (1.0 - kappa) * lambda * lambda;
+        let unit = self.difference * self.difference;
+        (own / unit, lambda * (1.0 - lambda) / unit)
+    }
+
     /// The probability that a report supports two inputs whose frequencies sum to `p`.
     pub fn both(&self, p: f64) -> f64 {
         self.two_others + (self.own_and_other - self.two_others) * p
