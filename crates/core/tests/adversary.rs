@@ -291,3 +291,18 @@ fn show_all() {
         }
     }
 }
+#[test]
+#[ignore]
+fn scratch() {
+    let (case, _) = cases().into_iter().find(|(c, _)| c.name.starts_with("random information 4,")).unwrap();
+    println!("{} {:?} {:?}", case.words, case.prior, case.data);
+    let Data::Users(n) = case.data else { panic!() };
+    for i in 0..5 {
+        let mut rng = stream(1, i);
+        let p = case.prior.draw(&mut rng);
+        let r = case.source().tally(&p, n, &mut rng);
+        println!("{:?} {:?}", adversary::model::exp(&p), r.rows.iter().map(|r| r.1).collect::<Vec<_>>());
+        let v = importance::posterior(&r, &case.prior, 4000, 1);
+        println!("{:?}", &v[0]);
+    }
+}
