@@ -179,6 +179,22 @@ pub enum Error {
         /// How much is wanted.
         wanted: f64,
     },
+    /// Parts of a mixture prior whose evidence is not known well enough to weigh them.
+    #[error("the parts of the prior cannot be weighed against each other: {reason}")]
+    PartsNotWeighed {
+        /// Why their evidence is not known.
+        reason: &'static str,
+    },
+    /// An answer that breaks a law which the right answer obeys.
+    #[error("the answer fails its self-check: {what} is off by {off:.3e} (standard error {error:.1e})")]
+    FailedCheck {
+        /// The law.
+        what: &'static str,
+        /// By how much it is broken.
+        off: f64,
+        /// The standard error of that.
+        error: f64,
+    },
     /// More reports than can be counted.
     #[error("the counts add up to more than {max} reports", max = u64::MAX)]
     TooManyReports,
@@ -336,6 +352,8 @@ impl Error {
             Error::SingularValues { .. }
             | Error::DesignNotConverged
             | Error::Unconverged { .. }
+            | Error::PartsNotWeighed { .. }
+            | Error::FailedCheck { .. }
             | Error::WorstUnknown { .. } => ErrorKind::NotConverged,
             _ => ErrorKind::InvalidInput,
         }

@@ -11,6 +11,7 @@ pub mod fisher;
 pub mod information;
 pub mod leakage;
 mod likelihood;
+mod mcmc;
 pub mod metric;
 pub mod optimal_parameter;
 pub mod output;

@@ -3,7 +3,7 @@
 use super::grr::{self, Response};
 use super::progress::Observer;
 use super::reduced::Reduced;
-use super::users::users_side;
+use super::users::{group_private, users_side};
 use super::{enumeration, group_sampling, one_dimensional, path_sampling, response_sampling, truth_sampling};
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
@@ -68,7 +68,8 @@ pub fn distribution_information(
     n: u64,
     options: &Options<'_>,
 ) -> Result<Evaluation, Absence> {
-    information(&Question { protocol, prior, n, options, tally: false })
+    let question = Question { protocol, prior, n, options, tally: false };
+    within_bounds(&question, information(&question)?)
 }
 
 /// `I(Y⃗;T)`, what `n` reports tell about the tallies of the values.
@@ -81,7 +82,8 @@ pub fn tally_information(
     n: u64,
     options: &Options<'_>,
 ) -> Result<Evaluation, Absence> {
-    information(&Question { protocol, prior, n, options, tally: true })
+    let question = Question { protocol, prior, n, options, tally: true };
+    within_bounds(&question, information(&question)?)
 }
 
 /// What is asked.
@@ -127,7 +129,7 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         });
     }
     if let Some(found) = truth(question) {
-        return Ok(found);
+        return found;
     }
     let outputs = match prior {
         Prior::Own(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
@@ -135,11 +137,55 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
     };
     let reduced = reduced.or(outputs);
     match (response, tally) {
-        (Some(response), false) => Ok(response_sampling::distribution(&response, n, options)),
-        (Some(response), true) => Ok(response_sampling::tally(&response, n, options)),
-        (None, false) => path_sampling::distribution(protocol, prior, reduced.as_ref(), n, options),
+        (Some(response), false) => response_sampling::distribution(&response, n, options),
+        (Some(response), true) => response_sampling::tally(&response, n, options),
+        (None, false) => match prior {
+            Prior::DirichletMixture(prior) => {
+                path_sampling::mixture_distribution(protocol, prior, reduced.as_ref(), n, options)
+            }
+            _ => path_sampling::distribution(protocol, prior, reduced.as_ref(), n, options),
+        },
         (None, true) => tally_by_parts(question, reduced.as_ref()),
     }
+}
+
+/// Standard errors by which a sampled number may lie outside its bounds by chance, with probability 3e-7.
+const MAX_DEVIATION: f64 = 5.0;
+
+/// The self-check of sampled numbers: reports tell something, `I ≥ 0`, and no more than the values themselves would. What lies outside by chance is cut to the
+/// bound.
+///
+/// # Errors
+/// The number lies outside by more than chance explains.
+fn within_bounds(question: &Question<'_>, found: Evaluation) -> Result<Evaluation, Absence> {
+    if found.method != Method::MonteCarlo {
+        return Ok(found);
+    }
+    let highest = most_information(question).unwrap_or(f64::INFINITY);
+    let off = if found.value < 0.0 { found.value } else { (found.value - highest).max(0.0) };
+    if !(off.abs() <= MAX_DEVIATION * found.error) {
+        let what = if question.tally { "0 ≤ I(Y;T) ≤ H(T)" } else { "0 ≤ I(Y;P) ≤ I(X;P)" };
+        return Err(Error::FailedCheck { what, off, error: found.error }.into());
+    }
+    Ok(Evaluation { value: found.value.clamp(0.0, highest), ..found })
+}
+
+/// An upper bound on `I(X⃗;P)`, or on `H(T)`: under a mixture `I(X⃗;P) ≤ H(J) + Σ_j w_j I_j(X⃗;P)` with the part `J`. `None` under a custom prior.
+fn most_information(question: &Question<'_>) -> Option<f64> {
+    let Question { prior, n, tally, .. } = *question;
+    let entropy =
+        |weights: &[f64]| weights.iter().map(|w| if *w > 0.0 { -w * w.ln() } else { 0.0 }).sum::<f64>();
+    let group = if tally { group_private(prior, n)?.value } else { 0.0 };
+    let distribution = match prior {
+        Prior::Points(points) => entropy(points.weights()),
+        _ => {
+            let parts = prior.dirichlets()?;
+            let weights: Vec<f64> = parts.iter().map(|(w, _)| *w).collect();
+            entropy(&weights)
+                + parts.iter().map(|(w, d)| w * users_side(d, n).distribution.value).sum::<f64>()
+        }
+    };
+    Some(distribution + group)
 }
 
 /// `I(Y⃗;T) = I(Y⃗;P) + I(Y⃗;T|P)`.
@@ -180,7 +226,7 @@ fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
 }
 
 /// The truth, by Monte Carlo.
-fn truth(question: &Question<'_>) -> Option<Evaluation> {
+fn truth(question: &Question<'_>) -> Option<Result<Evaluation, Absence>> {
     let Question { protocol, prior, n, options, tally } = *question;
     if !matches!(protocol, Protocol::Identity(_)) {
         return None;

@@ -69,13 +69,18 @@ pub(crate) fn tally(
     }
     let belief = Belief::new(prior, reduced);
     let of_laws = |n: u64| group_of_laws(&belief.parts, n).value;
-    let entropies = (!belief.parts.is_empty()).then(|| [of_laws(n), of_laws(n / 8)]);
+    let entropies = (!belief.parts.is_empty()).then(|| [of_laws(n), of_laws(an_eighth(n))]);
     let sampler = Sampler { source, belief, n, entropies };
     // Other draws than those behind `I(Y⃗;P)`, so that the two errors are independent.
     let options = &Options { seed: split_mix(options.seed, 0), ..*options };
     let (walks, bias) = sampler.walks(options);
     let offset = Evaluation::new(distribution.value, distribution.error.hypot(bias), Method::MonteCarlo);
-    Ok(mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1))
+    mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1)
+}
+
+/// An eighth of the users, but at least one.
+fn an_eighth(n: u64) -> u64 {
+    (n / 8).max(1)
 }
 
 struct Sampler<'a> {
@@ -116,7 +121,7 @@ impl Sampler<'_> {
 
     /// The distance of the bounds of one draw, and its value with controls.
     fn draw(&self, walks: usize, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
-        let (ln_p, _) = self.belief.sample(rng);
+        let ln_p = self.belief.sample(rng);
         let group = Group::draw(&self.source, &ln_p, self.n, rng);
         let t = group.tally();
         let Bounds { lower, upper } = group.ln_probability(&t, walks, rng);
@@ -125,7 +130,7 @@ impl Sampler<'_> {
         if let Some([all, eighth]) = self.entropies {
             let p: Vec<f64> = ln_p.iter().map(|l| l.exp()).collect();
             let entropy = |n: u64| multinomial_entropy(&p, n);
-            values.extend([-ln_given_p - all, entropy(self.n) - all, entropy(self.n / 8) - eighth]);
+            values.extend([-ln_given_p - all, entropy(self.n) - all, entropy(an_eighth(self.n)) - eighth]);
         }
         (upper - lower, values)
     }

@@ -26,9 +26,14 @@ use super::reduced::{Law, Reduced};
 use super::stirling::{factorial_remainder, ln_factorial};
 use super::users::{binomial_nodes, mean as node_mean, point_term};
 use crate::evaluation::{Evaluation, Method};
+use crate::metric::Absence;
 
 /// `I(Y⃗;P)`.
-pub(crate) fn distribution(response: &Response<'_>, n: u64, options: &Options<'_>) -> Evaluation {
+pub(crate) fn distribution(
+    response: &Response<'_>,
+    n: u64,
+    options: &Options<'_>,
+) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
     let sampler = Sampler::new(response, n);
@@ -42,7 +47,7 @@ pub(crate) fn distribution(response: &Response<'_>, n: u64, options: &Options<'_
 }
 
 /// `I(Y⃗;T)`.
-pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> Evaluation {
+pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
     let sampler = Sampler::new(response, n);
@@ -225,7 +230,7 @@ mod tests {
                 Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
             let exact = grr::distribution(&response, n);
             let options = Options { tolerance: 0.01, seed: 1, draws: 20_000, ..Options::default() };
-            let found = distribution(&response, n, &options);
+            let found = distribution(&response, n, &options).unwrap();
             assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
         }
     }
@@ -257,13 +262,13 @@ mod tests {
                 std::ops::ControlFlow::Continue(())
             };
             let options = Options { tolerance, observer: Some(&observer), ..Options::default() };
-            let found = distribution(&response, n, &options);
+            let found = distribution(&response, n, &options).unwrap();
             println!("a = {a}, n = {n}: {found:?}, {draws:?} draws in {:?}", start.elapsed());
         }
         let start = std::time::Instant::now();
         let prior = Dirichlet::jeffreys(4).unwrap();
         let response = Response { a: 4, beta: 1f64.exp_m1(), parts: vec![(1.0, &prior)] };
-        let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() });
+        let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() }).unwrap();
         println!("tally a = 4, n = 1000: {found:?} in {:?}", start.elapsed());
     }
 }

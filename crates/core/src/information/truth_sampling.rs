@@ -10,10 +10,16 @@ use super::reduced::{Law, laws, ln_rising};
 use super::stirling::ln_factorial;
 use super::users::group_private;
 use crate::evaluation::{Evaluation, Method};
+use crate::metric::Absence;
 use crate::prior::Prior;
 
 /// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a prior of one's own.
-pub(crate) fn information(prior: &Prior, n: u64, tally: bool, options: &Options<'_>) -> Option<Evaluation> {
+pub(crate) fn information(
+    prior: &Prior,
+    n: u64,
+    tally: bool,
+    options: &Options<'_>,
+) -> Option<Result<Evaluation, Absence>> {
     let (parts, group) = (laws(prior)?, group_private(prior, n)?);
     let offset = if tally { 0.0 } else { -group.value };
     let draw = |rng: &mut ChaCha8Rng| {

@@ -3,9 +3,11 @@
 //! | form | for | used by |
 //! |---|---|---|
 //! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many different reports | maximum likelihood, the sampler |
+//! | `dense_rows`: rows in full | matrices with few outputs, single rows of the others | Markov chains |
 //! | `rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: what some inputs have beyond the others | every protocol; proportional rows are one | exact posteriors, the sampler |
 
+pub(crate) mod dense_rows;
 pub(crate) mod patterns;
 pub(crate) mod rows;
 pub(crate) mod sparse_rows;
@@ -13,7 +15,7 @@ pub(crate) mod sparse_rows;
 use faer::Mat;
 use rand::Rng;
 
-use crate::information::reports::Rows;
+use dense_rows::DenseRows;
 
 /// The log-likelihood `L(p) = Σ_y s_y ln (Qp)_y` of the reports, up to a constant. It is concave.
 pub(crate) trait Likelihood: Sync {
@@ -31,8 +33,34 @@ pub(crate) trait Likelihood: Sync {
     fn information(&self, p: &[f64]) -> Mat<f64>;
 }
 
+/// A likelihood `Π_i R_i(p)^{s_i}` of which single rows can be taken out, as Markov chains need it.
+///
+/// `R_i(p) = Σ_x r_ix p_x` is the probability of a report up to a factor that does not depend on `p`. Reports with the same row are one.
+pub(crate) trait RowLikelihood: Send + Sync {
+    /// Number of inputs `a`.
+    fn inputs(&self) -> usize;
+
+    /// How often each row was reported, `s_i`.
+    fn counts(&self) -> Vec<f64>;
+
+    /// `L(p) = Σ_i s_i ln R_i(p)`.
+    fn ln_likelihood(&self, p: &[f64]) -> f64;
+
+    /// `R_i(p)`.
+    fn ratios(&self, p: &[f64]) -> Vec<f64>;
+
+    /// `∂L/∂p_x`, so that `p_x ∂L/∂p_x` is the mean tally of the senders of these reports.
+    fn gradient(&self, p: &[f64]) -> Vec<f64>;
+
+    /// The gradient of `L` and its negative second derivative, by rows, both up to what vanishes between distributions.
+    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
+
+    /// The chosen rows in full, and all others.
+    fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>);
+}
+
 /// What reports tell about those who sent them, given the distribution of their values.
-pub(crate) trait Senders: Rows {
+pub(crate) trait Senders: RowLikelihood {
     /// Number of reports.
     fn n(&self) -> u64;
 

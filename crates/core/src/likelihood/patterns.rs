@@ -4,11 +4,11 @@ use faer::Mat;
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
-use super::{Likelihood, Senders, Slope};
+use super::dense_rows::DenseRows;
+use super::{Likelihood, RowLikelihood, Senders, Slope};
 use crate::error::{Error, Result};
 use crate::estimate::supports::supported;
 use crate::information::monte_carlo::multinomial;
-use crate::information::reports::many;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
 
@@ -110,8 +110,13 @@ impl Patterns {
         self.n += count;
     }
 
-    /// Merges equal patterns: different hash functions may say the same.
-    fn merge(&mut self) {
+    /// The same kind of reports, but none yet.
+    fn without_patterns(&self) -> Self {
+        Patterns { n: 0.0, silent: 0, bytes: Vec::new(), counts: Vec::new(), ..*self }
+    }
+
+    /// Merges equal patterns: different hash functions may say the same, and at low privacy so do many users.
+    pub(crate) fn merge(&mut self) {
         let mut order: Vec<usize> = (0..self.counts.len()).collect();
         order.sort_unstable_by_key(|j| self.pattern(*j));
         let (mut bytes, mut counts): (Vec<u8>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -362,17 +367,26 @@ fn holds(pattern: &[u8], x: usize) -> bool {
     pattern[x / 8] >> (x % 8) & 1 == 1
 }
 
-impl crate::information::reports::Rows for Patterns {
+impl RowLikelihood for Patterns {
     fn inputs(&self) -> usize {
         self.a
+    }
+
+    fn counts(&self) -> Vec<f64> {
+        self.counts.clone()
     }
 
     fn ln_likelihood(&self, p: &[f64]) -> f64 {
         self.ln_value(p)
     }
 
-    fn many(&self) -> bool {
-        many(self.len(), self.a)
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let tables = self.tables(p);
+        self.iter().map(|(pattern, _)| self.likelihood(&tables, pattern)).collect()
+    }
+
+    fn gradient(&self, p: &[f64]) -> Vec<f64> {
+        self.slope(p).excess.iter().map(|excess| excess + self.n).collect()
     }
 
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
@@ -381,16 +395,21 @@ impl crate::information::reports::Rows for Patterns {
         (self.slope(centre).excess, entries.collect())
     }
 
-    fn ratios(&self, p: &[f64]) -> Vec<f64> {
-        let tables = self.tables(p);
-        self.iter().map(|(pattern, _)| self.likelihood(&tables, pattern)).collect()
-    }
-
-    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
-        let bit = |pattern: &[u8], x: usize| f64::from(u8::from(holds(pattern, x)));
-        let direction =
-            |(pattern, count): (&[u8], f64)| (self.contrast * (bit(pattern, x) - bit(pattern, other)), count);
-        self.iter().map(direction).collect()
+    fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
+        let (mut dense, mut rest) =
+            (DenseRows { a: self.a, ..DenseRows::default() }, self.without_patterns());
+        for ((pattern, count), chosen) in self.iter().zip(chosen) {
+            if *chosen {
+                let entry = |x: usize| if holds(pattern, x) { self.miss + self.contrast } else { self.miss };
+                dense.rows.extend((0..self.a).map(entry));
+                dense.counts.push(count);
+            } else {
+                rest.bytes.extend_from_slice(pattern);
+                rest.counts.push(count);
+                rest.n += count;
+            }
+        }
+        (dense, Box::new(rest))
     }
 }
 

@@ -9,10 +9,10 @@ use std::collections::hash_map::Entry;
 
 use rand::{Rng, RngExt};
 
-use super::Senders;
+use super::dense_rows::DenseRows;
+use super::{RowLikelihood, Senders};
 use crate::error::{Error, Result};
 use crate::information::monte_carlo::multinomial;
-use crate::information::reports::{Reports, Rows, many};
 use crate::output::Output;
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
@@ -150,18 +150,15 @@ impl SparseRows {
         Some(known)
     }
 
-    /// Whether the rows are so few that chains may follow the exact likelihood, and fit into memory in full.
-    pub(crate) fn is_small(&self) -> bool {
-        !many(self.rows.len(), self.a) && self.rows.len() * self.a <= MAX_MEMBERS / 2
-    }
-
-    /// The rows in full, for exchanges that follow the exact likelihood.
-    pub(crate) fn dense(&self) -> Reports {
-        let a = self.inputs();
-        let informative = || self.rows().filter(|row| !row.members.is_empty());
-        let mut rows = vec![0.0; a * informative().count()];
-        rows.chunks_exact_mut(a).zip(informative()).for_each(|(full, row)| row.write(full));
-        Reports { a, rows, counts: informative().map(|row| row.count as f64).collect() }
+    /// Those rows of which `wanted` says so.
+    fn only(&self, wanted: impl Fn(usize) -> bool) -> Self {
+        let mut kept = SparseRows { rows: Vec::new(), members: Vec::new(), gains: Vec::new(), ..*self };
+        for (_, row) in self.rows().enumerate().filter(|(i, _)| wanted(*i)) {
+            kept.members.extend_from_slice(row.members);
+            kept.gains.extend_from_slice(row.gains);
+            kept.rows.push(Row { count: row.count, base: row.base, end: kept.members.len() });
+        }
+        kept
     }
 }
 
@@ -232,55 +229,58 @@ impl Senders for SparseRows {
     }
 }
 
-impl Rows for SparseRows {
+impl RowLikelihood for SparseRows {
     fn inputs(&self) -> usize {
         self.inputs()
+    }
+
+    fn counts(&self) -> Vec<f64> {
+        self.rows.iter().map(|row| row.count as f64).collect()
     }
 
     fn ln_likelihood(&self, p: &[f64]) -> f64 {
         self.ln_value(p)
     }
 
-    /// In this form only a surrogate is followed.
-    fn many(&self) -> bool {
-        true
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        self.rows().map(|row| row.value(p)).collect()
+    }
+
+    fn gradient(&self, p: &[f64]) -> Vec<f64> {
+        let (mut gradient, mut base) = (vec![0.0; self.a], 0.0);
+        for row in self.rows() {
+            let factor = row.count as f64 / row.value(p);
+            base += factor * row.base;
+            let members = row.members.iter().zip(row.gains);
+            members.for_each(|(x, gain)| gradient[*x as usize] += factor * gain);
+        }
+        gradient.iter().map(|g| g + base).collect()
     }
 
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let a = self.inputs();
-        let (mut gradient, mut curvature, mut mixed) = (vec![0.0; a], vec![0.0; a * a], vec![0.0; a]);
-        let (mut base_slope, mut base_curvature) = (0.0, 0.0);
+        let (mut curvature, mut mixed, mut base_curvature) = (vec![0.0; a * a], vec![0.0; a], 0.0);
         for row in self.rows() {
-            let (count, value) = (row.count as f64, row.value(centre));
-            let (first, second) = (count / value, count / (value * value));
-            base_slope += first * row.base;
+            let second = row.count as f64 / row.value(centre).powi(2);
             base_curvature += second * row.base * row.base;
             for (x, gain) in row.members.iter().zip(row.gains) {
                 let x = *x as usize;
-                gradient[x] += first * gain;
                 mixed[x] += second * row.base * gain;
                 let (line, factor) = (&mut curvature[x * a..][..a], second * gain);
                 row.members.iter().zip(row.gains).for_each(|(y, gain)| line[*y as usize] += factor * gain);
             }
         }
-        gradient.iter_mut().for_each(|g| *g += base_slope);
         for (line, mixed_x) in curvature.chunks_exact_mut(a).zip(&mixed) {
             line.iter_mut().zip(&mixed).for_each(|(j, mixed_y)| *j += mixed_x + mixed_y + base_curvature);
         }
-        (gradient, curvature)
+        (self.gradient(centre), curvature)
     }
 
-    fn ratios(&self, p: &[f64]) -> Vec<f64> {
-        self.rows().map(|row| row.value(p)).collect()
-    }
-
-    fn directions(&self, x: usize, other: usize) -> Vec<(f64, f64)> {
-        let mut full = vec![0.0; self.inputs()];
-        let direction = |row: RowView<'_>| {
-            row.write(&mut full);
-            (full[x] - full[other], row.count as f64)
-        };
-        self.rows().map(direction).collect()
+    fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
+        let exact = self.only(|i| chosen[i]);
+        let mut rows = vec![0.0; self.a * exact.rows.len()];
+        rows.chunks_exact_mut(self.a).zip(exact.rows()).for_each(|(full, row)| row.write(full));
+        (DenseRows { a: self.a, rows, counts: exact.counts() }, Box::new(self.only(|i| !chosen[i])))
     }
 }
 

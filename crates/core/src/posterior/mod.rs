@@ -32,6 +32,7 @@
 //! ```
 
 mod certain;
+mod chains;
 mod diagnostics;
 mod marginal;
 mod mixture;
@@ -48,9 +49,9 @@ pub use summary::{Diagnostics, Draws, Options, Posterior, Summary};
 
 use crate::error::{Error, Result};
 use crate::information::Choice;
-use crate::information::reports::{Rows, many};
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
+use crate::mcmc::target::few;
 use crate::prior::{Dirichlet, Prior};
 use crate::protocol::Protocol;
 use crate::tallies::Tallies;
@@ -79,7 +80,7 @@ pub fn posterior(
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
-        return sampler::posterior(&patterns, None, prior, parts, options);
+        return sampler::posterior(&patterns, parts, options);
     }
     let likelihood = SparseRows::new(protocol, tallies)?;
     if let Prior::Points(points) = prior {
@@ -88,14 +89,33 @@ pub fn posterior(
     let Some(parts) = parts else { return Err(Error::PosteriorPrior) };
     if options.choice != Choice::MonteCarlo {
         if let Some(found) = exact(protocol, &likelihood, &parts, tallies, options) {
-            return Ok(found);
+            return checked(found, &parts);
         }
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
     }
-    let dense = likelihood.is_small().then(|| likelihood.dense());
-    sampler::posterior(&likelihood, dense.as_ref(), prior, &parts, options)
+    sampler::posterior(&likelihood, &parts, options)
+}
+
+/// The self-check of an exact answer: its means of `P` and of `T` were found in different ways, and under one Dirichlet prior
+/// `(n + α_0) E[P_x] − α_x = E[T_x]`.
+///
+/// # Errors
+/// They do not agree.
+fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
+    /// Relative to the number of users with the prior's.
+    const MAX_DEVIATION: f64 = 1e-6;
+    let [(_, prior)] = parts else { return Ok(found) };
+    let total = found.n as f64 + prior.total();
+    for ((p, t), alpha) in found.p.iter().zip(&found.t).zip(prior.alpha()) {
+        let off = total * p.mean - alpha - t.mean;
+        if !(off.abs() <= MAX_DEVIATION * total) {
+            let what = "(n + α0) E[P] − α = E[T] for one value";
+            return Err(Error::FailedCheck { what, off, error: 0.0 });
+        }
+    }
+    Ok(found)
 }
 
 /// Reports that are many different sets of inputs, as packed bits.
@@ -110,10 +130,10 @@ fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Patterns>> {
     let a = protocol.inputs();
     // Two values have an exact method, and so have reports that tell nothing or all.
     let level = protocol.level()?;
-    if !sets || a == 2 || !many(tallies.counts().len(), a) || level == 0.0 || level > MAX_LEVEL {
+    if !sets || a == 2 || few(tallies.counts().len(), a) || level == 0.0 || level > MAX_LEVEL {
         return Ok(None);
     }
-    Ok(Some(Patterns::of(protocol, tallies)?).filter(Rows::many))
+    Ok(Some(Patterns::of(protocol, tallies)?).filter(|patterns| !few(patterns.len(), a)))
 }
 
 /// The privacy level above which reports are as good as the truth, and rows of their own serve better than packed bits.

@@ -1,484 +1,322 @@
 //! Markov chains for everything that has no exact method.
 //!
 //! # Method
-//! There are two kinds of moves, each of which leaves the posterior invariant:
+//! Under one Dirichlet prior: four chains ([`super::chains`]), and the evidence from walks between prior and posterior ([`crate::mcmc::evidence`]) that start at their draws.
 //!
-//! * *Exchanges* of mass between two values by slice sampling in their log-odds ([`crate::information`], path sampling). With few different reports they follow the exact likelihood.
-//!   With many they follow a quadratic surrogate of the log-likelihood around the posterior mean, at `O(a)` each whatever `n`; then the exact likelihood accepts or rejects some sweeps at
-//!   once, which is one pass over the reports. The higher the privacy and the more users, the more nearly quadratic the log-likelihood is. How many exchanges make one proposal is found in the warm-up.
-//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)` (and the part of a mixture of priors with it). It
-//!   moves well at low privacy and at the boundary of the simplex, and crawls at high privacy. Chains whose long proposals are accepted do without it.
-//!
-//! Four chains start at draws from the prior, moved by some sweeps that follow the surrogate. They run until the effective sample sizes of all `P_x` suffice and R-hat is small; every doubling of their length keeps every second
-//! draw, so memory is bounded.
+//! Under a mixture of Dirichlet distributions the posterior is a mixture too, `Σ_j ρ_j p_j(P | y⃗)` with `ρ_j ∝ w_j m_j`. Chains cannot be trusted to find their way from one
+//! part to another. So each part has chains of its own, and its weight comes from its evidence `m_j`.
 //!
 //! The moments of `T` are means of its moments given `P` (law of total variance), its quantiles those of the drawn tallies.
 //!
-//! # Log evidence
-//! The tallies that the chains visited make a mixture of `Dir(α + t)`, a proposal for importance sampling. Where many components overlap (few values, or low privacy) this gives the
-//! evidence with a standard error; elsewhere it cannot, and the evidence is not given.
+//! # Self-check
+//! Given `T` the posterior of `P` is `Dir(α + T)`, so `(n + α_0) E[P_x] − α_x = E[T_x]` for each part. Both sides are means over the same draws, of different functions. An
+//! answer in which they differ by more than [`MAX_DEVIATION`] standard errors is refused.
 
-use std::ops::ControlFlow;
-
-use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::Parts;
-use super::diagnostics::{Agreement, agreement};
+use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
 use super::marginal::{grid, others};
-use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, sample_quantile};
+use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, mixed, weighted_quantile};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::Progress;
-use crate::information::belief::Belief;
-use crate::information::monte_carlo::{generator, pick};
-use crate::information::path_sampling::{State, Target};
-use crate::information::reduced::ln_rising;
-use crate::information::reports::{Reports, Rows};
+use crate::information::monte_carlo::{generator, pick, student_factor};
 use crate::likelihood::Senders;
-use crate::prior::{Dirichlet, Prior, ln_sum_exp, sample_dirichlet, sample_ln_gamma};
+use crate::mcmc::evidence::{is_affordable, walk};
+use crate::mcmc::target::{ChainPrior, Target};
+use crate::prior::ln_sum_exp;
 use crate::special::ln_beta;
-
-/// Number of chains.
-const CHAINS: usize = 4;
-
-/// Iterations of the warm-up.
-const WARM_UP: usize = 100;
-
-/// Most draws that a chain keeps.
-const KEPT: usize = 1000;
-
-/// Draws between two looks at the convergence of chains whose draws are dear.
-const CHECKED: usize = 250;
-
-/// Draws between two calls of the observer.
-const SLICE: usize = 50;
-
-/// Largest R-hat and smallest effective sample size of a converged answer.
-const R_HAT: f64 = 1.01;
-const SAMPLE_SIZE: f64 = 600.0;
-
-/// Most doublings of the length of the chains.
-const DOUBLINGS: u32 = 6;
+use crate::split_mix::split_mix;
 
 /// Most entries of the second derivative of the likelihood: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
 
-/// Proposals of an iteration with data augmentation.
-const PROPOSALS: usize = 2;
+/// Walks made at once, and most walks of one evidence.
+const WALKS: usize = 8;
+const MOST_WALKS: usize = 64;
 
-/// Sweeps that follow the surrogate from a draw of the prior to where the warm-up begins.
-const APPROACH: usize = 50;
+/// Wanted standard error of a log evidence, alone and where it weighs parts against each other; and the largest that is given.
+const EVIDENCE_ERROR: f64 = 0.05;
+const WEIGHING_ERROR: f64 = 0.02;
+const LARGEST_ERROR: f64 = 0.2;
 
-/// Most sweeps of a proposal: after these a walk on the surrogate has forgotten where it began.
-const LONGEST: usize = 8;
+/// Parts of less weight are left out.
+const NEGLIGIBLE: f64 = 1e-6;
 
-/// The posterior by Markov chains. `dense` are the same reports as rows in full, if these are few.
+/// Least effective sample size of a part of little weight.
+const SMALLEST_SIZE: f64 = 100.0;
+
+/// Standard errors within which both sides of the self-check agree. With 40 batches of draws chance alone exceeds it with probability 5e-7.
+const MAX_DEVIATION: f64 = 6.0;
+
+/// The posterior by Markov chains.
 ///
 /// # Errors
-/// The chains did not converge, and an unconverged answer is not wanted.
+/// The chains did not converge, and an unconverged answer is not wanted; the parts of a mixture cannot be weighed; an answer fails its self-check.
 pub(crate) fn posterior(
     likelihood: &dyn Senders,
-    dense: Option<&Reports>,
-    prior: &Prior,
     parts: &Parts<'_>,
     options: &Options<'_>,
 ) -> Result<Posterior> {
-    let (a, belief) = (likelihood.inputs(), Belief::new(prior, None));
+    let a = likelihood.inputs();
     if a * a > MAX_CURVATURE {
         let (entries, max) = ((a * a) as u128, MAX_CURVATURE as u128);
         return Err(Error::TooMuch { what: "the second derivative of the likelihood", entries, max });
     }
-    let rows: &dyn Rows = dense.map_or(likelihood, |dense| dense);
-    let centre = centre(likelihood, parts);
-    let target = Target::around(centre, rows, &belief, &mut generator(options.seed, u64::MAX));
-    let problem = Problem { likelihood, parts, target, surrogate: dense.is_none() };
-    let mut chains: Vec<Chain> =
-        (0..CHAINS).map(|i| Chain::new(&problem, &belief, options.seed, i as u64)).collect();
-    chains.par_iter_mut().for_each(|chain| chain.warm_up(&problem));
-    let diagnostics = run(&mut chains, &problem, options);
-    if !diagnostics.converged && !options.unconverged {
-        return Err(Error::Unconverged {
-            r_hat: diagnostics.r_hat,
-            allowed: R_HAT,
-            sample_size: diagnostics.bulk.min(diagnostics.tail),
-            wanted: SAMPLE_SIZE,
-        });
+    let mut problems = Vec::with_capacity(parts.len());
+    for (i, &(_, prior)) in parts.iter().enumerate() {
+        let rng = &mut generator(split_mix(options.seed, i as u64), u64::MAX);
+        let target = Target::new(likelihood, ChainPrior::from(prior), rng).with_ridges(likelihood);
+        problems.push(Problem { likelihood, prior, target });
     }
-    Ok(answer(&chains, &problem, diagnostics, options))
-}
-
-/// Where the surrogate is first expanded: some steps of expectation maximisation towards the posterior mean.
-fn centre(likelihood: &dyn Senders, parts: &Parts<'_>) -> Vec<f64> {
-    let (a, n) = (likelihood.inputs(), likelihood.n() as f64);
-    let mut p = vec![1.0 / a as f64; a];
-    let alpha = |x: usize| parts.iter().map(|(w, prior)| w * prior.alpha()[x]).sum::<f64>();
-    let alpha: Vec<f64> = (0..a).map(alpha).collect();
-    let total = alpha.iter().sum::<f64>() + n;
-    for _ in 0..30 {
-        let t = likelihood.tally_moments(&p).0;
-        p = t.iter().zip(&alpha).map(|(t, alpha)| (t + alpha) / total).collect();
-    }
-    p
-}
-
-/// What the chains share.
-struct Problem<'a> {
-    likelihood: &'a dyn Senders,
-    parts: &'a Parts<'a>,
-    target: Target<'a>,
-    /// Whether the exchanges follow a surrogate.
-    surrogate: bool,
-}
-
-/// One chain, and what it has heard.
-struct Chain {
-    rng: ChaCha8Rng,
-    state: State,
-    /// Exchanges of a proposal.
-    moves: usize,
-    /// Whether an iteration draws `P` again from drawn tallies.
-    augments: bool,
-    /// `L − L̂` at the state.
-    difference: f64,
-    proposed: f64,
-    accepted: f64,
-    /// One of so many iterations is kept.
-    thinning: usize,
-    p: Vec<Vec<f64>>,
-    t: Vec<Vec<u64>>,
-    tally: TallyMoments,
-}
-
-/// Sums over the draws of `E[T_x|P]`, its square, and `Var[T_x|P]`.
-#[derive(Clone, Default)]
-struct TallyMoments {
-    count: f64,
-    sums: Vec<[f64; 3]>,
-}
-
-impl Chain {
-    fn new(problem: &Problem<'_>, belief: &Belief<'_>, seed: u64, number: u64) -> Self {
-        let mut rng = generator(seed, number);
-        let (ln_p, alpha) = belief.sample(&mut rng);
-        let a = ln_p.len();
-        let mut state = problem.target.ready(State::new(ln_p, alpha));
-        problem.target.moves(&mut state, APPROACH * a, 1.0, &mut rng);
-        Chain {
-            difference: problem.target.difference(&state),
-            state,
-            rng,
-            moves: 2 * a,
-            augments: true,
-            proposed: 0.0,
-            accepted: 0.0,
-            thinning: 1,
-            p: Vec::new(),
-            t: Vec::new(),
-            tally: TallyMoments { count: 0.0, sums: vec![[0.0; 3]; a] },
+    let answer = match &problems[..] {
+        [problem] => {
+            let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
+            let evidence = log_evidence(problem, Some(&chains), EVIDENCE_ERROR, options.seed, options);
+            Sampled { parts: vec![Part { weight: 1.0, weight_error: 0.0, problem, chains }], evidence }
         }
-    }
-
-    /// Finds how many exchanges make a proposal that is accepted about two times of three.
-    fn warm_up(&mut self, problem: &Problem<'_>) {
-        let a = problem.likelihood.inputs();
-        for _ in 0..WARM_UP / 10 {
-            (self.proposed, self.accepted) = (0.0, 0.0);
-            (0..10).for_each(|_| self.step(problem));
-            let share = self.accepted / self.proposed;
-            if share < 0.5 {
-                self.moves = (self.moves / 2).max(2);
-            } else if share > 0.8 {
-                self.moves = (self.moves * 2).min(LONGEST * a);
-            }
-        }
-        self.augments = !problem.surrogate || self.moves < LONGEST / 2 * a;
-        (self.proposed, self.accepted) = (0.0, 0.0);
-    }
-
-    /// One iteration.
-    fn step(&mut self, problem: &Problem<'_>) {
-        if self.augments {
-            let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
-            self.augment(problem, &t);
-        }
-        self.propose(problem);
-    }
-
-    /// Draws the distribution again, given the users' tallies.
-    fn augment(&mut self, problem: &Problem<'_>, t: &[u64]) {
-        self.state = problem.target.ready(problem.given_tallies(t, &mut self.rng));
-        self.difference = problem.target.difference(&self.state);
-    }
-
-    /// Proposes some exchanges at once, to the exact likelihood.
-    fn propose(&mut self, problem: &Problem<'_>) {
-        for _ in 0..if self.augments { PROPOSALS } else { 1 } {
-            let mut proposal = self.state.clone();
-            problem.target.moves(&mut proposal, self.moves, 1.0, &mut self.rng);
-            let proposed = problem.target.difference(&proposal);
-            self.proposed += 1.0;
-            if proposed >= self.difference || self.rng.random::<f64>() < (proposed - self.difference).exp() {
-                (self.state, self.difference) = (proposal, proposed);
-                self.accepted += 1.0;
-            }
-        }
-    }
-
-    /// Keeps so many more draws.
-    fn go_on(&mut self, problem: &Problem<'_>, draws: usize) {
-        for _ in 0..draws {
-            (1..self.thinning).for_each(|_| self.step(problem));
-            self.p.push(self.state.p.clone());
-            self.tally.hear(problem.likelihood.tally_moments(&self.state.p));
-            let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
-            if self.augments {
-                self.augment(problem, &t);
-            }
-            self.propose(problem);
-            self.t.push(t);
-        }
-    }
-
-    /// Forgets every second draw, to keep only every second one from now on.
-    fn thin(&mut self) {
-        let mut odd = false;
-        let mut every_second = || {
-            odd = !odd;
-            odd
-        };
-        self.p.retain(|_| every_second());
-        self.t.retain(|_| every_second());
-        self.thinning *= 2;
-    }
-}
-
-impl TallyMoments {
-    fn hear(&mut self, (mean, variance): (Vec<f64>, Vec<f64>)) {
-        self.count += 1.0;
-        for ((sum, mean), variance) in self.sums.iter_mut().zip(mean).zip(variance) {
-            sum.iter_mut().zip([mean, mean * mean, variance]).for_each(|(sum, more)| *sum += more);
-        }
-    }
-}
-
-impl Problem<'_> {
-    /// Draws the part of the prior and `P` given the users' tallies.
-    fn given_tallies(&self, t: &[u64], rng: &mut ChaCha8Rng) -> State {
-        let part = pick(&self.part_weights(t), 1.0, rng);
-        let alpha = self.parts[part].1.alpha();
-        let gamma = |(alpha, t): (&f64, &u64)| sample_ln_gamma(alpha + *t as f64, rng);
-        let ln_gammas: Vec<f64> = alpha.iter().zip(t).map(gamma).collect();
-        let ln_sum = ln_sum_exp(&ln_gammas);
-        State::new(ln_gammas.iter().map(|ln| ln - ln_sum).collect(), alpha.to_vec())
-    }
-}
-
-/// Runs the chains until they agree, are told to stop, or have doubled their length too often.
-fn run(chains: &mut [Chain], problem: &Problem<'_>, options: &Options<'_>) -> Diagnostics {
-    for doubling in 0..=DOUBLINGS {
-        while chains[0].p.len() < KEPT {
-            chains.par_iter_mut().for_each(|chain| chain.go_on(problem, SLICE));
-            // Where a draw is dear, the chains end as soon as they agree.
-            let enough = problem.surrogate
-                && chains[0].p.len().is_multiple_of(CHECKED)
-                && diagnostics(chains).converged;
-            if enough || stopped(chains, options) {
-                return diagnostics(chains);
-            }
-        }
-        let found = diagnostics(chains);
-        if found.converged || doubling == DOUBLINGS {
-            return found;
-        }
-        chains.iter_mut().for_each(Chain::thin);
-    }
-    diagnostics(chains)
-}
-
-/// Tells the observer of the progress, as if the number of draws decided; it does when they are independent.
-fn stopped(chains: &[Chain], options: &Options<'_>) -> bool {
-    let kept = (chains.len() * chains[0].p.len()) as f64;
-    let draws = kept as u64 * chains[0].thinning as u64;
-    let progress = Progress {
-        draws,
-        value: kept,
-        error: 1.0 / kept.sqrt(),
-        tolerance: 1.0 / ((CHAINS * KEPT) as f64).sqrt(),
+        _ => weighed(parts, &problems, options)?,
     };
-    options.observer.is_some_and(|observer| observer(&progress) == ControlFlow::Break(()))
+    answer.check()?;
+    Ok(answer.posterior(options))
 }
 
-fn agreements(chains: &[Chain]) -> Vec<Agreement> {
-    let of_value = |x: usize| {
-        let column = |chain: &Chain| chain.p.iter().map(|p| p[x]).collect();
-        agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>())
+/// The parts of the posterior that matter, each with its weight.
+fn weighed<'p>(parts: &Parts<'_>, problems: &'p [Problem<'p>], options: &Options<'_>) -> Result<Sampled<'p>> {
+    let evidence = |(i, problem): (usize, &Problem<'_>)| {
+        log_evidence(problem, None, WEIGHING_ERROR, split_mix(options.seed, i as u64), options)
+            .map_err(|reason| Error::PartsNotWeighed { reason })
     };
-    (0..chains[0].state.p.len()).into_par_iter().map(of_value).collect()
+    let found: Vec<Evaluation> = problems.iter().enumerate().map(evidence).collect::<Result<_>>()?;
+    let ln_joint: Vec<f64> = found.iter().zip(parts).map(|(ln, (w, _))| ln.value + w.ln()).collect();
+    let ln_total = ln_sum_exp(&ln_joint);
+    let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
+    let error = weights.iter().zip(&found).map(|(w, ln)| (w * ln.error).powi(2)).sum::<f64>().sqrt();
+    let run = |(i, problem): (usize, &'p Problem<'p>)| {
+        let weight = weights[i];
+        let size = (weight * SAMPLE_SIZE).max(SMALLEST_SIZE);
+        let chains = Chains::run(problem, size, split_mix(options.seed, i as u64), options)?;
+        Ok(Part { weight, weight_error: weight * (1.0 - weight) * found[i].error, problem, chains })
+    };
+    let matter = |i: &usize| weights[*i] * (4.0 * found[*i].error).exp() > NEGLIGIBLE;
+    let sampled: Vec<Part<'_>> =
+        (0..problems.len()).filter(matter).map(|i| run((i, &problems[i]))).collect::<Result<_>>()?;
+    Ok(Sampled { parts: sampled, evidence: Ok(Evaluation::new(ln_total, error, Method::MonteCarlo)) })
 }
 
-fn diagnostics(chains: &[Chain]) -> Diagnostics {
-    let found = agreements(chains);
-    let least = |f: fn(&Agreement) -> f64| found.iter().map(f).fold(f64::INFINITY, f64::min);
-    let (r_hat, bulk, tail) = (-least(|a| -a.r_hat), least(|a| a.bulk), least(|a| a.tail));
-    let sum = |f: fn(&Chain) -> f64| chains.iter().map(f).sum::<f64>();
-    Diagnostics {
-        chains: chains.len(),
-        length: chains[0].p.len() * chains[0].thinning,
-        r_hat,
-        bulk,
-        tail,
-        acceptance: sum(|c| c.accepted) / sum(|c| c.proposed),
-        converged: r_hat <= R_HAT && bulk.min(tail) >= SAMPLE_SIZE,
-    }
-}
-
-fn answer(
-    chains: &[Chain],
+/// `ln P(y⃗)` as the mean of walks, from draws of the posterior where there are any.
+fn log_evidence(
     problem: &Problem<'_>,
-    diagnostics: Diagnostics,
+    chains: Option<&Chains>,
+    wanted: f64,
+    seed: u64,
     options: &Options<'_>,
-) -> Posterior {
-    let agreements = agreements(chains);
-    let drawn: Vec<&Vec<u64>> = chains.iter().flat_map(|chain| &chain.t).collect();
-    let of_value = |x: usize| {
-        let mut values: Vec<f64> = chains.iter().flat_map(|chain| chain.p.iter().map(|p| p[x])).collect();
-        values.sort_by(f64::total_cmp);
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
-        let quantiles = options.probabilities.iter().map(|q| (*q, sample_quantile(&values, *q))).collect();
-        let density = grid(mean, sd, options.grid, |p| problem.density(&drawn, x, p));
-        let size = agreements[x].bulk;
-        (Summary { mean, sd, quantiles, density, error: sd / size.sqrt() }, tally(chains, x, size))
+) -> Result<Evaluation, &'static str> {
+    if !is_affordable(&problem.target) {
+        return Err("the walks from the prior to the posterior would take too long for so many values");
+    }
+    let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
+    let one = |i: usize| {
+        let rng = &mut generator(seed ^ 0x5eed, i as u64);
+        let start = draws
+            .get(i * draws.len() / MOST_WALKS)
+            .map(|draw| problem.target.state(draw.p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect()));
+        walk(&problem.target, start, rng).ln_evidence
     };
-    let (p, mut t): (Vec<Summary>, Vec<Summary>) =
-        (0..agreements.len()).into_par_iter().map(of_value).unzip();
-    let draws = joint(chains).into_quantiles(&mut t, options);
-    Posterior {
-        n: problem.likelihood.n(),
-        method: Method::MonteCarlo,
-        log_evidence: problem.log_evidence(&drawn, options.seed),
-        p,
-        t,
-        t_quantiles: Method::MonteCarlo,
-        draws,
-        diagnostics: Some(diagnostics),
-    }
-}
-
-/// The draws of all chains, one of each in turn, so that the first ones are as good as any.
-fn joint(chains: &[Chain]) -> Draws {
-    let order = (0..chains[0].p.len()).flat_map(|i| chains.iter().map(move |chain| (chain, i)));
-    let (p, t) = order.map(|(chain, i)| (chain.p[i].clone(), chain.t[i].clone())).unzip();
-    Draws { p, t }
-}
-
-/// Mean and standard deviation of `T_x` by the law of total variance.
-fn tally(chains: &[Chain], x: usize, size: f64) -> Summary {
-    let count: f64 = chains.iter().map(|chain| chain.tally.count).sum();
-    let [first, square, within] =
-        [0, 1, 2].map(|i| chains.iter().map(|chain| chain.tally.sums[x][i]).sum::<f64>() / count);
-    let between = (square - first * first).max(0.0);
-    Summary {
-        mean: first,
-        sd: (between + within).sqrt(),
-        error: (between / size).sqrt(),
-        ..Summary::default()
-    }
-}
-
-impl Problem<'_> {
-    /// The density of `P_x`, as the mean of its densities given the drawn tallies.
-    fn density(&self, drawn: &[&Vec<u64>], x: usize, p: f64) -> f64 {
-        // Tallies do not say which part they came with; the parts are weighted as given them.
-        let n = self.likelihood.n();
-        let of_part = |prior: &Dirichlet, t: &[u64]| {
-            let (a, b) = (prior.alpha()[x] + t[x] as f64, others(prior, x) + (n - t[x]) as f64);
-            ((a - 1.0) * p.ln() + (b - 1.0) * (-p).ln_1p() - ln_beta(a, b)).exp()
-        };
-        let of_draw = |t: &&Vec<u64>| {
-            let weights = self.part_weights(t);
-            self.parts.iter().zip(weights).map(|((_, prior), w)| w * of_part(prior, t)).sum::<f64>()
-        };
-        drawn.iter().map(of_draw).sum::<f64>() / drawn.len() as f64
-    }
-
-    /// The probabilities of the parts of the prior given the users' tallies.
-    fn part_weights(&self, t: &[u64]) -> Vec<f64> {
-        if let [_] = self.parts {
-            return vec![1.0];
+    let mut walks: Vec<f64> = Vec::new();
+    loop {
+        walks.extend((walks.len()..walks.len() + WALKS).into_par_iter().map(one).collect::<Vec<f64>>());
+        let count = walks.len() as f64;
+        let mean = walks.iter().sum::<f64>() / count;
+        let variance = walks.iter().map(|ln| (ln - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        let error = student_factor(count - 1.0) * (variance / count).sqrt();
+        let progress = Progress { draws: walks.len() as u64, value: mean, error, tolerance: wanted };
+        let stopped = options.observer.is_some_and(|observer| observer(&progress).is_break());
+        if error <= wanted || walks.len() >= MOST_WALKS || stopped {
+            if error.is_nan() || error > LARGEST_ERROR {
+                return Err("the walks from the prior to the posterior differ too much");
+            }
+            return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
         }
-        let n = self.likelihood.n() as f64;
-        let ln_weight = |(w, prior): &(f64, &Dirichlet)| {
-            let rising = prior.alpha().iter().zip(t).map(|(alpha, t)| ln_rising(*alpha, *t as f64));
-            w.ln() + rising.sum::<f64>() - ln_rising(prior.total(), n)
-        };
-        let logs: Vec<f64> = self.parts.iter().map(ln_weight).collect();
-        let ln_total = ln_sum_exp(&logs);
-        logs.iter().map(|ln| (ln - ln_total).exp()).collect()
+    }
+}
+
+/// What was sampled.
+struct Sampled<'p> {
+    parts: Vec<Part<'p>>,
+    evidence: Result<Evaluation, &'static str>,
+}
+
+/// One part of the posterior.
+struct Part<'p> {
+    /// Its posterior probability and the standard error of that.
+    weight: f64,
+    weight_error: f64,
+    problem: &'p Problem<'p>,
+    chains: Chains,
+}
+
+impl Part<'_> {
+    /// The weight of one draw.
+    fn draw_weight(&self) -> f64 {
+        self.weight / self.chains.len() as f64
     }
 
-    /// The evidence by importance sampling from the mixture of `Dir(α + t)` over some drawn tallies.
-    fn log_evidence(&self, drawn: &[&Vec<u64>], seed: u64) -> Result<Evaluation, &'static str> {
-        const COMPONENTS: usize = 500;
-        let [(_, prior)] = self.parts else {
-            return Err("the sampler finds no evidence under a mixture of priors");
+    /// For each draw `E[T|P]` and `Var[T|P]`.
+    fn tally_moments(&self) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let draws: Vec<&Draw> = self.chains.draws().collect();
+        draws.par_iter().map(|draw| self.problem.likelihood.tally_moments(&draw.p)).collect()
+    }
+}
+
+impl Sampled<'_> {
+    /// `(n + α_0) E[P_x] − α_x = E[T_x]`, from means of batches of draws.
+    fn check(&self) -> Result<()> {
+        const BATCHES: usize = 40;
+        for part in &self.parts {
+            let prior = part.problem.prior;
+            let total = part.problem.likelihood.n() as f64 + prior.total();
+            let draws: Vec<&Draw> = part.chains.draws().collect();
+            let moments = part.tally_moments();
+            for (x, alpha) in prior.alpha().iter().enumerate() {
+                let difference = |i: usize| total * draws[i].p[x] - alpha - moments[i].0[x];
+                let size = draws.len() / BATCHES;
+                let batch = |b: usize| (b * size..(b + 1) * size).map(difference).sum::<f64>() / size as f64;
+                let batches: Vec<f64> = (0..BATCHES).map(batch).collect();
+                let (mean, sd) = mixed(batches.iter().map(|b| (1.0 / BATCHES as f64, (*b, 0.0))));
+                let error = sd / (BATCHES as f64 - 1.0).sqrt();
+                // Rounding in a tally that is all but known.
+                if !(mean.abs() <= MAX_DEVIATION * error + 1e-9 * total) {
+                    return Err(Error::FailedCheck {
+                        what: "(n + α0) E[P] − α = E[T] for one value",
+                        off: mean,
+                        error,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn posterior(&self, options: &Options<'_>) -> Posterior {
+        let moments: Vec<Vec<(Vec<f64>, Vec<f64>)>> = self.parts.iter().map(Part::tally_moments).collect();
+        let inputs = self.parts[0].problem.likelihood.inputs();
+        let of_value = |x: usize| (self.share(x, options), self.tally(x, &moments, options));
+        let (p, t) = (0..inputs).into_par_iter().map(of_value).unzip();
+        let length = |part: &Part<'_>| part.chains.diagnostics.length;
+        Posterior {
+            n: self.parts[0].problem.likelihood.n(),
+            method: Method::MonteCarlo,
+            log_evidence: self.evidence.clone(),
+            p,
+            t,
+            t_quantiles: Method::MonteCarlo,
+            draws: self.joint(options),
+            diagnostics: Some(self.parts.iter().fold(
+                self.parts[0].chains.diagnostics.clone(),
+                |worst, part| Diagnostics {
+                    chains: worst.chains,
+                    length: worst.length.min(length(part)),
+                    r_hat: worst.r_hat.max(part.chains.diagnostics.r_hat),
+                    bulk: worst.bulk.min(part.chains.diagnostics.bulk),
+                    tail: worst.tail.min(part.chains.diagnostics.tail),
+                    acceptance: worst.acceptance.min(part.chains.diagnostics.acceptance),
+                    converged: worst.converged && part.chains.diagnostics.converged,
+                },
+            )),
+        }
+    }
+
+    /// The marginal of `P_x`.
+    fn share(&self, x: usize, options: &Options<'_>) -> Summary {
+        let drawn = |part: &Part<'_>| part.chains.draws().map(|draw| draw.p[x]).collect::<Vec<f64>>();
+        let of_part = |part: &Part<'_>| (part.weight, moments_of(&drawn(part)));
+        let of_parts: Vec<(f64, (f64, f64))> = self.parts.iter().map(of_part).collect();
+        let (mean, sd) = mixed(of_parts.iter().copied());
+        let weighted = self.parts.iter().flat_map(|part| {
+            drawn(part).into_iter().map(|value| (value, part.draw_weight())).collect::<Vec<_>>()
+        });
+        let mut values: Vec<(f64, f64)> = weighted.collect();
+        values.sort_by(|l, r| l.0.total_cmp(&r.0));
+        let quantiles = options.probabilities.iter().map(|q| (*q, weighted_quantile(&values, *q))).collect();
+        let within = self
+            .parts
+            .iter()
+            .zip(&of_parts)
+            .map(|(part, (w, (_, sd)))| w * sd / part.chains.agreements[x].bulk.sqrt());
+        let error = self.error(mean, within, &of_parts);
+        let density = grid(mean, sd, options.grid, |p| self.density(x, p));
+        Summary { mean, sd, quantiles, density, error }
+    }
+
+    /// The standard error of a mean: that of the means of the parts, and that of the weights.
+    fn error(&self, mean: f64, within: impl Iterator<Item = f64>, of_parts: &[(f64, (f64, f64))]) -> f64 {
+        let between =
+            self.parts.iter().zip(of_parts).map(|(part, (_, (own, _)))| part.weight_error * (own - mean));
+        within.chain(between).map(|error| error * error).sum::<f64>().sqrt()
+    }
+
+    /// The marginal of `T_x`, by the law of total variance.
+    fn tally(&self, x: usize, moments: &[Vec<(Vec<f64>, Vec<f64>)>], options: &Options<'_>) -> Summary {
+        let of_part = |(part, moments): (&Part<'_>, &Vec<(Vec<f64>, Vec<f64>)>)| {
+            let (first, between) = moments_of(&moments.iter().map(|(mean, _)| mean[x]).collect::<Vec<_>>());
+            let within = moments.iter().map(|(_, variance)| variance[x]).sum::<f64>() / moments.len() as f64;
+            (part.weight, (first, between.hypot(within.sqrt())), between)
         };
-        let stride = (drawn.len() / COMPONENTS).max(1);
-        let components: Vec<Component> =
-            drawn.iter().step_by(stride).map(|t| Component::new(prior, t)).collect();
-        let draws: Vec<(f64, f64)> = components
-            .par_iter()
-            .enumerate()
-            .map(|(i, own)| {
-                let rng = &mut generator(seed ^ 0x5eed, i as u64);
-                let p = sample_dirichlet(own.alpha.iter().copied(), rng);
-                let ln_p: Vec<f64> = p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect();
-                let logs: Vec<f64> = components.iter().map(|c| c.ln_density(&ln_p)).collect();
-                let ln_mixture = ln_sum_exp(&logs) - (logs.len() as f64).ln();
-                let ln_weight = self.likelihood.ln_value(&p) + prior.ln_density(&ln_p) - ln_mixture;
-                (ln_weight, (logs[i] - ln_sum_exp(&logs)).exp())
-            })
+        let found: Vec<_> = self.parts.iter().zip(moments).map(of_part).collect();
+        let of_parts: Vec<(f64, (f64, f64))> = found.iter().map(|(w, both, _)| (*w, *both)).collect();
+        let (mean, sd) = mixed(of_parts.iter().copied());
+        let within = self
+            .parts
+            .iter()
+            .zip(&found)
+            .map(|(part, (w, _, between))| w * between / part.chains.agreements[x].bulk.sqrt());
+        let mut values: Vec<(u64, f64)> = self
+            .parts
+            .iter()
+            .flat_map(|part| part.chains.draws().map(|draw| (draw.t[x], part.draw_weight())))
             .collect();
-        importance(&draws)
-            .map(|(ln, error)| Evaluation::new(ln + self.likelihood.ln_scale(), error, Method::MonteCarlo))
+        values.sort_by_key(|(t, _)| *t);
+        let quantile = |q: f64| {
+            let mut below = 0.0;
+            let reached = values.iter().find(|(_, w)| {
+                below += w;
+                below >= q * (1.0 - 1e-12)
+            });
+            reached.or(values.last()).map_or(0.0, |(t, _)| *t as f64)
+        };
+        let quantiles = options.probabilities.iter().map(|q| (*q, quantile(*q))).collect();
+        Summary { mean, sd, quantiles, error: self.error(mean, within, &of_parts), ..Summary::default() }
+    }
+
+    /// The density of `P_x`, as the mean of its densities given the drawn tallies.
+    fn density(&self, x: usize, p: f64) -> f64 {
+        let of_part = |part: &Part<'_>| {
+            let (prior, n) = (part.problem.prior, part.problem.likelihood.n());
+            let of_draw = |draw: &Draw| {
+                let (a, b) = (prior.alpha()[x] + draw.t[x] as f64, others(prior, x) + (n - draw.t[x]) as f64);
+                ((a - 1.0) * p.ln() + (b - 1.0) * (-p).ln_1p() - ln_beta(a, b)).exp()
+            };
+            part.draw_weight() * part.chains.draws().map(of_draw).sum::<f64>()
+        };
+        self.parts.iter().map(of_part).sum()
+    }
+
+    /// As many joint draws as were asked for, each from a part drawn by its weight.
+    fn joint(&self, options: &Options<'_>) -> Draws {
+        let rng = &mut generator(options.seed ^ 0x5eed, u64::MAX);
+        let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
+        let mut draws: Vec<_> = self.parts.iter().map(|part| part.chains.draws()).collect();
+        let one = |_| draws[pick(&weights, weights.iter().sum(), rng)].next();
+        let (p, t) = (0..options.draws).map_while(one).map(|draw| (draw.p.clone(), draw.t.clone())).unzip();
+        Draws { p, t }
     }
 }
 
-/// `ln` of the mean weight and its standard error, if the components overlap and the weights vary little. Draws are given by
-/// `ln` of their weight and the share that their own component has in the density there.
-fn importance(draws: &[(f64, f64)]) -> Result<(f64, f64), &'static str> {
-    const LARGEST_SHARE: f64 = 0.05;
-    const LARGEST_ERROR: f64 = 0.1;
-    let count = draws.len() as f64;
-    let own = draws.iter().map(|(_, share)| share).sum::<f64>() / count;
-    let logs: Vec<f64> = draws.iter().map(|(ln, _)| *ln).collect();
-    let ln_mean = ln_sum_exp(&logs) - count.ln();
-    let squares = logs.iter().map(|ln| ((ln - ln_mean).exp() - 1.0).powi(2)).sum::<f64>();
-    let error = squares.sqrt() / count;
-    if own > LARGEST_SHARE || error.is_nan() || error > LARGEST_ERROR {
-        return Err("importance sampling from the drawn tallies does not cover this posterior");
-    }
-    Ok((ln_mean, error))
-}
-
-/// One `Dir(α + t)`.
-struct Component {
-    alpha: Vec<f64>,
-    ln_norm: f64,
-}
-
-impl Component {
-    fn new(prior: &Dirichlet, t: &[u64]) -> Self {
-        let alpha: Vec<f64> = prior.alpha().iter().zip(t).map(|(alpha, t)| alpha + *t as f64).collect();
-        let total: f64 = alpha.iter().sum();
-        let ln_norm = alpha.iter().map(|alpha| libm::lgamma(*alpha)).sum::<f64>() - libm::lgamma(total);
-        Component { alpha, ln_norm }
-    }
-
-    fn ln_density(&self, ln_p: &[f64]) -> f64 {
-        self.alpha.iter().zip(ln_p).map(|(alpha, ln_p)| (alpha - 1.0) * ln_p).sum::<f64>() - self.ln_norm
-    }
+/// Mean and standard deviation of draws.
+fn moments_of(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt())
 }

@@ -154,12 +154,19 @@ pub(crate) fn mixed(parts: impl Iterator<Item = (f64, (f64, f64))> + Clone) -> (
     (mean, variance.sqrt())
 }
 
-/// The sample quantile of sorted values, linear between them.
-pub(crate) fn sample_quantile(sorted: &[f64], probability: f64) -> f64 {
-    let position = probability * (sorted.len() - 1) as f64;
-    let (low, share) = (position.floor() as usize, position.fract());
-    let next = sorted[(low + 1).min(sorted.len() - 1)];
-    (sorted[low] + share * (next - sorted[low])).clamp(sorted[low], next)
+/// The quantile of sorted values with weights, linear between them: a value stands at the weight below it and half of its own.
+pub(crate) fn weighted_quantile(sorted: &[(f64, f64)], probability: f64) -> f64 {
+    let gap = |pair: &[(f64, f64)]| 0.5 * (pair[0].1 + pair[1].1);
+    let total: f64 = sorted.windows(2).map(gap).sum();
+    let mut rest = probability * total;
+    for pair in sorted.windows(2) {
+        if rest <= gap(pair) {
+            let share = if gap(pair) > 0.0 { rest / gap(pair) } else { 0.0 };
+            return (pair[0].0 + share * (pair[1].0 - pair[0].0)).clamp(pair[0].0, pair[1].0);
+        }
+        rest -= gap(pair);
+    }
+    sorted[sorted.len() - 1].0
 }
 
 /// The quantiles of tallies: the smallest value that is reached in at least the given share of the draws.

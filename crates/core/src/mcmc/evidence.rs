@@ -1,0 +1,169 @@
+//! The evidence `m = E_prior e^{L(P)}` of reports, along a path from the prior to the posterior.
+//!
+//! # Method
+//! ```text
+//! ln m̂ = ∫_0^1 E_β[L̂] dβ,      ln m = ln m̂ + ∫_0^1 E_λ[D] dλ
+//! ```
+//! `E_β` is the mean under `prior · e^{βL̂}` and `E_λ` the mean under `prior · e^{L̂ + λD}`, with the followed likelihood `L̂` and `D = L − L̂`
+//! ([`super::target`]).
+//!
+//! * The first integral takes a chain at each of some Gauss–Legendre nodes in `ln β`. The path is walked down from the posterior or up from an
+//!   exact draw of the prior, as a fair coin decides: what a chain lags behind has opposite signs in the two directions.
+//! * The second integral is the trapezoidal rule with its end correction, `½ (E_0[D] + E_1[D]) − (Var_1 D − Var_0 D)/12`: the derivative of `E_λ[D]` is
+//!   `Var_λ D`. What it leaves out is of the order of the fifth cumulant of `D` over 720. The chain for `λ = 1` accepts several moves that follow `L̂` at once, with
+//!   probability `min(1, e^{ΔD})`.
+//!
+//! One walk is an estimate of `ln m` whose noise averages out over walks. A walk on which `D` varies by more than [`MAX_SPREAD`] answers that it is no number: the expansion
+//! does not overlap with the posterior there, and the trapezoidal rule would be silently wrong.
+
+use rand::{Rng, RngExt};
+
+use super::target::{State, Target};
+use crate::information::gauss::legendre;
+
+/// Sweeps of a chain at a node of the path before it is listened to, and while it is.
+const SWEEPS: [usize; 2] = [12, 30];
+
+/// Steps of the chains that find the means of `D`, and sweeps in each.
+const STEPS: [usize; 2] = [24, 6];
+
+/// Sweeps from a draw of the prior to the followed posterior, and steps from there to the posterior, where no draw of the posterior is known.
+const APPROACH: [usize; 2] = [60, 12];
+
+/// Largest variance of `D` on a walk. Rows are chosen so that it is some twentieth of this.
+const MAX_SPREAD: f64 = 10.0;
+
+/// Most elementary steps of a walk that is made for a posterior: some seconds.
+const MOST_STEPS: f64 = 2e9;
+
+/// Whether a walk takes seconds rather than minutes.
+pub(crate) fn is_affordable(target: &Target<'_>) -> bool {
+    const NODES: f64 = 30.0;
+    NODES * (SWEEPS[0] + SWEEPS[1]) as f64 * target.steps_a_sweep() <= MOST_STEPS
+}
+
+/// What one walk finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk {
+    /// An estimate of `ln m`; NaN if the expansion is too far from the likelihood.
+    pub(crate) ln_evidence: f64,
+    /// An estimate of the posterior mean of `L`.
+    pub(crate) mean_ln_likelihood: f64,
+}
+
+/// One walk, from a draw of the posterior where one is known.
+pub(crate) fn walk(target: &Target<'_>, start: Option<State>, rng: &mut dyn Rng) -> Walk {
+    let mut state = start.unwrap_or_else(|| approach(target, rng));
+    let posterior = posterior_means(target, &mut state, STEPS[0], rng);
+    let (path, followed) = path(target, state, rng);
+    let rest = 0.5 * (followed.difference + posterior.difference)
+        - (posterior.difference_variance - followed.difference_variance) / 12.0;
+    let spread = posterior.difference_variance.max(followed.difference_variance);
+    let rest = if spread <= MAX_SPREAD { rest } else { f64::NAN };
+    Walk {
+        ln_evidence: target.origin + path + rest,
+        mean_ln_likelihood: target.origin + posterior.followed + posterior.difference,
+    }
+}
+
+/// A state that is nearly a draw of the posterior.
+fn approach(target: &Target<'_>, rng: &mut dyn Rng) -> State {
+    let mut state = target.prior_state(rng);
+    (0..APPROACH[0]).for_each(|_| target.sweep(&mut state, 1.0, rng));
+    posterior_means(target, &mut state, APPROACH[1], rng);
+    state
+}
+
+/// Means over a chain of `L̂` and `D`, and the variance of `D`.
+struct Means {
+    followed: f64,
+    difference: f64,
+    difference_variance: f64,
+}
+
+impl Means {
+    /// From the pairs `(L̂, D)` of a chain.
+    fn of(pairs: &[(f64, f64)]) -> Self {
+        let count = pairs.len() as f64;
+        let [followed, difference] = [0, 1]
+            .map(|i| pairs.iter().map(|pair| if i == 0 { pair.0 } else { pair.1 }).sum::<f64>() / count);
+        let squares = pairs.iter().map(|pair| (pair.1 - difference).powi(2)).sum::<f64>();
+        Means { followed, difference, difference_variance: squares / (count - 1.0) }
+    }
+}
+
+/// The chain for the posterior itself: some sweeps that follow `L̂`, accepted or rejected together by `D`.
+fn posterior_means(target: &Target<'_>, state: &mut State, steps: usize, rng: &mut dyn Rng) -> Means {
+    let mut difference = target.difference(state);
+    let mut pairs = Vec::with_capacity(steps);
+    for _ in 0..steps {
+        let mut proposal = state.clone();
+        (0..STEPS[1]).for_each(|_| target.sweep(&mut proposal, 1.0, rng));
+        let proposed = target.difference(&proposal);
+        if proposed >= difference || rng.random::<f64>() < (proposed - difference).exp() {
+            (*state, difference) = (proposal, proposed);
+        }
+        pairs.push((target.followed(state), difference));
+    }
+    Means::of(&pairs)
+}
+
+/// The same for the followed posterior, which needs no second acceptance.
+fn followed_means(target: &Target<'_>, state: &mut State, rng: &mut dyn Rng) -> Means {
+    if !target.is_expanded() {
+        return Means { followed: 0.0, difference: 0.0, difference_variance: 0.0 };
+    }
+    let [steps, sweeps] = STEPS;
+    (0..3 * sweeps).for_each(|_| target.sweep(state, 1.0, rng));
+    let mut step = || {
+        (0..sweeps).for_each(|_| target.sweep(state, 1.0, rng));
+        (0.0, target.difference(state))
+    };
+    Means::of(&(0..steps).map(|_| step()).collect::<Vec<_>>())
+}
+
+/// `∫_0^1 E_β[L̂] dβ`, and the means of `D` at its upper end.
+fn path(target: &Target<'_>, posterior: State, rng: &mut dyn Rng) -> (f64, Means) {
+    let lowest = lowest(target, rng);
+    let mut nodes = vec![(0.5 * lowest, lowest)];
+    let length = -lowest.ln();
+    for (x, w) in legendre((1.6 * length) as usize + 4) {
+        let beta = lowest.powf(0.5 - 0.5 * x);
+        nodes.push((beta, 0.5 * length * w * beta));
+    }
+    let mut state = posterior;
+    let down = rng.random::<bool>();
+    let mut top = None;
+    if down {
+        nodes.reverse();
+        top = Some(followed_means(target, &mut state, rng));
+    } else {
+        state = target.prior_state(rng);
+    }
+    let mut integral = 0.0;
+    for (beta, weight) in nodes {
+        integral += weight * mean_followed(target, &mut state, beta, rng);
+    }
+    (integral, top.unwrap_or_else(|| followed_means(target, &mut state, rng)))
+}
+
+/// A `β` at which the posterior is still the prior: `L̂` varies under the prior by some `1/β`.
+fn lowest(target: &Target<'_>, rng: &mut dyn Rng) -> f64 {
+    const DRAWS: usize = 24;
+    let values: Vec<f64> = (0..DRAWS).map(|_| target.followed(&target.prior_state(rng))).collect();
+    let mean = values.iter().sum::<f64>() / DRAWS as f64;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (DRAWS - 1) as f64;
+    (0.1 / variance.sqrt()).clamp(1e-14, 0.5)
+}
+
+/// `E_β[L̂]`, by a chain that goes on from where the last node left it.
+fn mean_followed(target: &Target<'_>, state: &mut State, beta: f64, rng: &mut dyn Rng) -> f64 {
+    let [before, listened] = SWEEPS;
+    (0..before).for_each(|_| target.sweep(state, beta, rng));
+    let mut sum = 0.0;
+    for _ in 0..listened {
+        target.sweep(state, beta, rng);
+        sum += target.followed(state);
+    }
+    sum / listened as f64
+}

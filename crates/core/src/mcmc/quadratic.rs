@@ -1,0 +1,70 @@
+//! A second-order expansion of a log-likelihood.
+
+/// `q(p) = g·(p − c) − ½ (p − c)ᵀ J (p − c)` around the centre `c`.
+pub(crate) struct Quadratic {
+    centre: Vec<f64>,
+    gradient: Vec<f64>,
+    /// The negative second derivative, by rows.
+    curvature: Vec<f64>,
+}
+
+impl Quadratic {
+    /// The expansion around `centre`, from its gradient and its negative second derivative there.
+    pub(crate) fn new(centre: Vec<f64>, (gradient, curvature): (Vec<f64>, Vec<f64>)) -> Self {
+        Quadratic { centre, gradient, curvature }
+    }
+
+    /// `∇q(p)`.
+    pub(crate) fn gradient_at(&self, p: &[f64]) -> Vec<f64> {
+        let deviation: Vec<f64> = p.iter().zip(&self.centre).map(|(p, c)| p - c).collect();
+        let pull = |line: &[f64]| line.iter().zip(&deviation).map(|(j, d)| j * d).sum::<f64>();
+        let lines = self.curvature.chunks_exact(p.len());
+        self.gradient.iter().zip(lines).map(|(g, line)| g - pull(line)).collect()
+    }
+
+    /// `q(p)`, from the gradient there: the mean of both gradients times the deviation.
+    pub(crate) fn value(&self, p: &[f64], gradient: &[f64]) -> f64 {
+        let terms = p.iter().zip(&self.centre).zip(self.gradient.iter().zip(gradient));
+        terms.map(|((p, c), (g, h))| 0.5 * (p - c) * (g + h)).sum()
+    }
+
+    /// `vᵀJv` for `v = e_x − e_other`.
+    pub(crate) fn curvature_between(&self, x: usize, other: usize) -> f64 {
+        let a = self.centre.len();
+        let j = |r: usize, c: usize| self.curvature[r * a + c];
+        j(x, x) + j(other, other) - j(x, other) - j(other, x)
+    }
+
+    /// Updates the gradient after a step of mass from `other` to `x`.
+    pub(crate) fn exchange(&self, gradient: &mut [f64], x: usize, other: usize, step: f64) {
+        let a = self.centre.len();
+        let [own, others] = [x, other].map(|v| &self.curvature[v * a..][..a]);
+        let lines = own.iter().zip(others);
+        gradient.iter_mut().zip(lines).for_each(|(g, (j, k))| *g -= step * (j - k));
+    }
+
+    /// `Jv`.
+    pub(crate) fn pull(&self, v: &[f64]) -> Vec<f64> {
+        let line = |line: &[f64]| line.iter().zip(v).map(|(j, v)| j * v).sum();
+        self.curvature.chunks_exact(v.len()).map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::likelihood::RowLikelihood;
+    use crate::likelihood::dense_rows::DenseRows;
+
+    #[test]
+    fn the_expansion_is_second_order() {
+        let rows = DenseRows { a: 2, rows: vec![1.5, 0.5, 0.7, 1.2], counts: vec![3.0, 4.0] };
+        let quadratic = Quadratic::new(vec![0.4, 0.6], rows.expansion(&[0.4, 0.6]));
+        let exact = |p: f64| rows.ln_likelihood(&[p, 1.0 - p]) - rows.ln_likelihood(&[0.4, 0.6]);
+        for step in [1e-2, 1e-3] {
+            let p = [0.4 + step, 0.6 - step];
+            let off = quadratic.value(&p, &quadratic.gradient_at(&p)) - exact(p[0]);
+            assert!(off.abs() < 10.0 * step * step * step, "{step}: {off}");
+        }
+    }
+}

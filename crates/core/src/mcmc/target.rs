@@ -1,0 +1,591 @@
+//! The posterior that chains walk on: `prior · e^{βL̂}`, where `L̂` follows the log-likelihood `L`.
+//!
+//! # The followed likelihood
+//! A step of a chain moves mass between two values and needs the change of `L`. Summed over all different reports that is `O(n)` a step.
+//! So the rows are split in two:
+//!
+//! * *exact* rows, whose logarithm is far from quadratic over the posterior: few values, low privacy, rare values;
+//! * all others, replaced by one *quadratic* expansion around the posterior mean, at `O(a)` a step whatever `n`.
+//!
+//! `L̂` is the sum of both and `D = L − L̂` what the expansion leaves out. Rows become exact in the order of what they add to `D`, until the variance of `D` over the posterior
+//! is at most [`MAX_VARIANCE`]. With few different reports all rows are exact and `D = 0`.
+//!
+//! # The moves
+//! An *exchange* moves mass between two values, `P_x + P_{x'}` fixed, by slice sampling in the log-odds, shrinking from the whole range: no step sizes, no tuning, good
+//! at the boundary of the simplex. A move *along a ridge* goes in a direction in which the likelihood is nearly flat and which no pair of values spans: in the same way, in
+//! the log-odds of the chord of the simplex in that direction. A protocol that is not faithful has such directions.
+
+use faer::{Mat, Side};
+use rand::{Rng, RngExt};
+
+use super::quadratic::Quadratic;
+use crate::likelihood::RowLikelihood;
+use crate::likelihood::dense_rows::DenseRows;
+use crate::prior::{Dirichlet, OwnPrior, ln_sum_exp, sample_ln_gamma};
+
+/// Largest variance of `D` over the posterior. What the evidence leaves out of `D` is of the order of its fifth cumulant over 720.
+const MAX_VARIANCE: f64 = 0.5;
+
+/// Most entries of exact rows: 128 MiB.
+const MAX_EXACT_ENTRIES: usize = 1 << 24;
+
+/// Steps of expectation maximisation towards the first centre.
+const MAXIMISATION_STEPS: usize = 30;
+
+/// Sweeps of a chain that finds the centre, and how many of them come before the first that counts.
+const CENTRE_SWEEPS: [usize; 2] = [80, 30];
+
+/// Sweeps between two draws that judge the expansion.
+const DRAW_SPACING: usize = 2;
+
+/// Rounds of centring and splitting.
+const ROUNDS: usize = 5;
+
+/// A direction is a ridge if the information along it is below this share of the largest.
+const FLAT: f64 = 0.01;
+
+/// Most ridges, and most inputs for which they are looked for.
+const MAX_RIDGES: usize = 16;
+const MAX_RIDGE_INPUTS: usize = 128;
+
+/// The prior of the chains: one Dirichlet distribution, or one known by its density only.
+#[derive(Clone)]
+pub(crate) enum ChainPrior<'a> {
+    /// A Dirichlet distribution with these parameters.
+    Dirichlet(Vec<f64>),
+    /// A custom prior. Its chains move as if the prior were flat, and its density is a factor of the target.
+    Custom(&'a dyn OwnPrior),
+}
+
+impl ChainPrior<'_> {
+    /// A draw of `ln P`.
+    pub(crate) fn sample_ln(&self, rng: &mut dyn Rng) -> Vec<f64> {
+        match self {
+            ChainPrior::Custom(own) => own.sample_ln(rng),
+            ChainPrior::Dirichlet(alpha) => {
+                let ln_gammas: Vec<f64> = alpha.iter().map(|alpha| sample_ln_gamma(*alpha, rng)).collect();
+                let ln_sum = ln_sum_exp(&ln_gammas);
+                ln_gammas.into_iter().map(|ln_gamma| ln_gamma - ln_sum).collect()
+            }
+        }
+    }
+
+    /// The parameter of a value; flat for a custom prior.
+    fn alpha(&self, x: usize) -> f64 {
+        match self {
+            ChainPrior::Dirichlet(alpha) => alpha[x],
+            ChainPrior::Custom(_) => 1.0,
+        }
+    }
+}
+
+impl From<&Dirichlet> for ChainPrior<'_> {
+    fn from(prior: &Dirichlet) -> Self {
+        ChainPrior::Dirichlet(prior.alpha().to_vec())
+    }
+}
+
+/// Where a chain is.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) ln_p: Vec<f64>,
+    pub(crate) p: Vec<f64>,
+    /// The gradient of the quadratic expansion.
+    gradient: Vec<f64>,
+    /// `R_i` of the exact rows.
+    ratios: Vec<f64>,
+}
+
+/// The family of distributions `prior · e^{βL̂}`.
+pub(crate) struct Target<'a> {
+    prior: ChainPrior<'a>,
+    exact: ExactRows,
+    expanded: Option<Expanded<'a>>,
+    ridges: Vec<Ridge>,
+    centre: Vec<f64>,
+    /// `L` at the centre. What the chains follow is counted from there.
+    pub(crate) origin: f64,
+}
+
+/// The exact rows, one column for each input.
+struct ExactRows {
+    counts: Vec<f64>,
+    columns: Vec<f64>,
+    origin: f64,
+}
+
+impl ExactRows {
+    fn new(rows: &DenseRows) -> Self {
+        let (a, len) = (rows.a, rows.counts.len());
+        let mut columns = vec![0.0; a * len];
+        for (i, (row, _)) in rows.iter().enumerate() {
+            row.iter().enumerate().for_each(|(x, entry)| columns[x * len + i] = *entry);
+        }
+        ExactRows { counts: rows.counts.clone(), columns, origin: 0.0 }
+    }
+
+    fn column(&self, x: usize) -> &[f64] {
+        &self.columns[x * self.counts.len()..][..self.counts.len()]
+    }
+
+    fn ratios(&self, p: &[f64]) -> Vec<f64> {
+        let mut ratios = vec![0.0; self.counts.len()];
+        for (x, p_x) in p.iter().enumerate() {
+            ratios.iter_mut().zip(self.column(x)).for_each(|(ratio, entry)| *ratio += entry * p_x);
+        }
+        ratios
+    }
+
+    fn ln_likelihood(&self, ratios: &[f64]) -> f64 {
+        self.counts.iter().zip(ratios).map(|(s, ratio)| s * ratio.ln()).sum()
+    }
+}
+
+/// The rows that are followed by their expansion.
+struct Expanded<'a> {
+    rows: ExpandedRows<'a>,
+    quadratic: Quadratic,
+    origin: f64,
+}
+
+/// All rows of a likelihood, or those that are not exact.
+enum ExpandedRows<'a> {
+    All(&'a dyn RowLikelihood),
+    Rest(Box<dyn RowLikelihood>),
+}
+
+impl ExpandedRows<'_> {
+    fn rows(&self) -> &dyn RowLikelihood {
+        match self {
+            ExpandedRows::All(rows) => *rows,
+            ExpandedRows::Rest(rows) => &**rows,
+        }
+    }
+}
+
+impl<'a> Expanded<'a> {
+    fn new(rows: ExpandedRows<'a>, centre: Vec<f64>) -> Self {
+        let expansion = rows.rows().expansion(&centre);
+        let origin = rows.rows().ln_likelihood(&centre);
+        Expanded { rows, quadratic: Quadratic::new(centre, expansion), origin }
+    }
+}
+
+impl<'a> Target<'a> {
+    /// The posterior of these reports, with its rows split as they need it.
+    pub(crate) fn new(rows: &'a dyn RowLikelihood, prior: ChainPrior<'a>, rng: &mut dyn Rng) -> Self {
+        let counts = rows.counts();
+        let mut exact = vec![few(counts.len(), rows.inputs()); counts.len()];
+        let mut centre = maximisation(rows, &counts, &prior);
+        for round in 0..ROUNDS {
+            let target = Target::split(rows, &prior, &exact, centre);
+            if target.expanded.is_none() {
+                return target;
+            }
+            let draws = target.draws(rng);
+            centre = mean(&draws);
+            let more = rows_to_follow(rows, &counts, &exact, &draws, &centre);
+            // The first centre is often far off, and what is expanded there says little.
+            if more.is_empty() && round > 0 {
+                return Target::split(rows, &prior, &exact, centre);
+            }
+            more.into_iter().for_each(|i| exact[i] = true);
+        }
+        if counts.len() * rows.inputs() <= MAX_EXACT_ENTRIES {
+            exact.fill(true);
+        }
+        Target::split(rows, &prior, &exact, centre)
+    }
+
+    /// Follows the given rows exactly and the others by their expansion around `centre`.
+    fn split(
+        rows: &'a dyn RowLikelihood,
+        prior: &ChainPrior<'a>,
+        exact: &[bool],
+        centre: Vec<f64>,
+    ) -> Target<'a> {
+        let (dense, rest) = if exact.iter().any(|exact| *exact) {
+            let (dense, rest) = rows.split(exact);
+            (dense, ExpandedRows::Rest(rest))
+        } else {
+            (DenseRows { a: rows.inputs(), ..DenseRows::default() }, ExpandedRows::All(rows))
+        };
+        let mut exact_rows = ExactRows::new(&dense);
+        exact_rows.origin = exact_rows.ln_likelihood(&exact_rows.ratios(&centre));
+        let all = exact.iter().all(|exact| *exact);
+        let expanded = (!all).then(|| Expanded::new(rest, centre.clone()));
+        let origin = exact_rows.origin + expanded.as_ref().map_or(0.0, |expanded| expanded.origin);
+        Target { prior: prior.clone(), exact: exact_rows, expanded, ridges: Vec::new(), centre, origin }
+    }
+
+    /// The same with moves along ridges, which draws need and the evidence does not: along a ridge the likelihood hardly changes.
+    pub(crate) fn with_ridges(mut self, rows: &dyn RowLikelihood) -> Self {
+        self.ridges = ridges(&self, rows, &self.centre);
+        self
+    }
+
+    fn ridge(&self, mut direction: Vec<f64>) -> Ridge {
+        let mean = direction.iter().sum::<f64>() / direction.len() as f64;
+        direction.iter_mut().for_each(|v| *v -= mean);
+        let curvature = self.expanded.as_ref().map_or(0.0, |expanded| {
+            expanded.quadratic.pull(&direction).iter().zip(&direction).map(|(j, v)| j * v).sum()
+        });
+        Ridge { rows: self.exact.ratios(&direction), direction, curvature }
+    }
+
+    /// Whether some rows are only expanded, so that `D` is not 0.
+    pub(crate) fn is_expanded(&self) -> bool {
+        self.expanded.is_some()
+    }
+
+    /// Elementary steps of a sweep, about: a slice takes some eight evaluations of the exact rows, and an update of the gradient.
+    pub(crate) fn steps_a_sweep(&self) -> f64 {
+        let a = self.centre.len() as f64;
+        a * (8.0 * self.exact.counts.len() as f64 + if self.is_expanded() { a } else { 0.0 })
+    }
+
+    /// A state at a draw of the prior.
+    pub(crate) fn prior_state(&self, rng: &mut dyn Rng) -> State {
+        self.state(self.prior.sample_ln(rng))
+    }
+
+    /// The state at `e^{ln_p}`.
+    pub(crate) fn state(&self, ln_p: Vec<f64>) -> State {
+        let p: Vec<f64> = ln_p.iter().map(|l| l.exp()).collect();
+        let gradient = self.expanded.as_ref().map(|expanded| expanded.quadratic.gradient_at(&p));
+        State { ratios: self.exact.ratios(&p), gradient: gradient.unwrap_or_default(), ln_p, p }
+    }
+
+    /// `L̂`, from the origin.
+    pub(crate) fn followed(&self, state: &State) -> f64 {
+        let quadratic = self.expanded.as_ref().map(|e| e.quadratic.value(&state.p, &state.gradient));
+        self.exact.ln_likelihood(&state.ratios) - self.exact.origin + quadratic.unwrap_or(0.0)
+    }
+
+    /// `D = L − L̂`.
+    pub(crate) fn difference(&self, state: &State) -> f64 {
+        self.expanded.as_ref().map_or(0.0, |expanded| {
+            let exact = expanded.rows.rows().ln_likelihood(&state.p) - expanded.origin;
+            exact - expanded.quadratic.value(&state.p, &state.gradient)
+        })
+    }
+
+    /// Draws of the followed posterior, for its mean and for what the expansion leaves out.
+    fn draws(&self, rng: &mut dyn Rng) -> Vec<Vec<f64>> {
+        let [sweeps, before] = CENTRE_SWEEPS;
+        let mut state = self.prior_state(rng);
+        let mut draws = Vec::new();
+        for sweep in 0..sweeps {
+            self.sweep(&mut state, 1.0, rng);
+            if sweep >= before && sweep.is_multiple_of(DRAW_SPACING) {
+                draws.push(state.p.clone());
+            }
+        }
+        draws
+    }
+
+    /// As many moves as there are values. Reversible.
+    pub(crate) fn sweep(&self, state: &mut State, beta: f64, rng: &mut dyn Rng) {
+        self.moves(state, state.p.len(), beta, rng);
+    }
+
+    /// So many moves, each between two random values or along a random ridge. Reversible.
+    pub(crate) fn moves(&self, state: &mut State, count: usize, beta: f64, rng: &mut dyn Rng) {
+        let a = state.p.len();
+        // Ratios that have become small carry the rounding errors of when they were large.
+        state.ratios = self.exact.ratios(&state.p);
+        for _ in 0..count {
+            let number = rng.random_range(0..a + self.ridges.len());
+            if let Some(ridge) = number.checked_sub(a) {
+                self.along(state, &self.ridges[ridge], beta, rng);
+                continue;
+            }
+            let other = rng.random_range(0..a - 1);
+            self.exchange(state, number, if other < number { other } else { other + 1 }, beta, rng);
+        }
+    }
+
+    /// Moves mass between two values by slice sampling in the log-odds of their shares.
+    fn exchange(&self, state: &mut State, x: usize, other: usize, beta: f64, rng: &mut dyn Rng) {
+        // Rounding may carry two values that have all the mass beyond it, and a quantile then to 1.0000000000000002.
+        let ln_total = ln_add(state.ln_p[x], state.ln_p[other]).min(0.0);
+        let (total, here) = (ln_total.exp(), state.p[x]);
+        let terms = self.terms(state, x, other);
+        let slope = self.expanded.as_ref().map_or((0.0, 0.0), |expanded| {
+            (state.gradient[x] - state.gradient[other], expanded.quadratic.curvature_between(x, other))
+        });
+        let (alpha, rest) = (self.prior.alpha(x), self.prior.alpha(other));
+        let ln_density = |u: f64| {
+            let (ln_share, ln_rest) = shares(u);
+            let (p_x, p_other) = (total * ln_share.exp(), total * ln_rest.exp());
+            let prior = match self.prior {
+                ChainPrior::Dirichlet(_) => 0.0,
+                ChainPrior::Custom(own) => {
+                    let mut ln_p = state.ln_p.clone();
+                    (ln_p[x], ln_p[other]) = (ln_total + ln_share, ln_total + ln_rest);
+                    own.ln_density(&ln_p)
+                }
+            };
+            let step = p_x - here;
+            let likelihood = step * (slope.0 - 0.5 * slope.1 * step)
+                + ln_product(terms.iter().map(|t| (t.base + t.own * p_x + t.other * p_other, t.count)));
+            alpha * ln_share + rest * ln_rest + prior + beta * likelihood
+        };
+        let now = state.ln_p[x] - state.ln_p[other];
+        let Some(u) = slice(&ln_density, now, alpha, rest, rng) else { return };
+        let (ln_share, ln_rest) = shares(u);
+        let step = total * ln_share.exp() - here;
+        (state.ln_p[x], state.ln_p[other]) = (ln_total + ln_share, ln_total + ln_rest);
+        (state.p[x], state.p[other]) = (state.ln_p[x].exp(), state.ln_p[other].exp());
+        let (p_x, p_other) = (state.p[x], state.p[other]);
+        for term in terms {
+            state.ratios[term.row] = term.base + term.own * p_x + term.other * p_other;
+        }
+        if let Some(expanded) = &self.expanded {
+            expanded.quadratic.exchange(&mut state.gradient, x, other, step);
+        }
+    }
+
+    /// The exact rows that tell two values apart.
+    fn terms(&self, state: &State, x: usize, other: usize) -> Vec<Term> {
+        let (p_x, p_other) = (state.p[x], state.p[other]);
+        let rows = self.exact.column(x).iter().zip(self.exact.column(other)).enumerate();
+        rows.filter(|(_, (own, other))| own != other)
+            .map(|(row, (own, other))| Term {
+                row,
+                base: (state.ratios[row] - own * p_x - other * p_other).max(0.0),
+                own: *own,
+                other: *other,
+                count: self.exact.counts[row],
+            })
+            .collect()
+    }
+
+    /// Moves along a ridge by slice sampling in the log-odds of the chord of the simplex in its direction.
+    fn along(&self, state: &mut State, ridge: &Ridge, beta: f64, rng: &mut dyn Rng) {
+        let Some(chord) = Chord::new(&state.ln_p, &ridge.direction) else { return };
+        let slope: f64 = state.gradient.iter().zip(&ridge.direction).map(|(g, v)| g * v).sum();
+        let ln_density = |u: f64| {
+            let step = chord.step(u);
+            let ln_p = chord.ln_p(&state.p, &ridge.direction, u);
+            let prior = match &self.prior {
+                ChainPrior::Custom(own) => own.ln_density(&ln_p),
+                ChainPrior::Dirichlet(alpha) => {
+                    alpha.iter().zip(&ln_p).map(|(alpha, ln)| (alpha - 1.0) * ln).sum()
+                }
+            };
+            let rows = state.ratios.iter().zip(&ridge.rows).zip(&self.exact.counts);
+            let likelihood = step * (slope - 0.5 * ridge.curvature * step)
+                + ln_product(rows.map(|((ratio, d), s)| ((ratio + step * d).max(0.0), *s)));
+            let (ln_share, ln_rest) = shares(u);
+            ln_share + ln_rest + prior + beta * likelihood
+        };
+        let (low, high) = (self.prior.alpha(chord.low.0), self.prior.alpha(chord.high.0));
+        let Some(u) = slice(&ln_density, chord.now(), low, high, rng) else { return };
+        *state = self.state(chord.ln_p(&state.p, &ridge.direction, u));
+    }
+}
+
+/// An exact row seen from two values: `R = base + own·p_x + other·p_x'`.
+struct Term {
+    row: usize,
+    base: f64,
+    own: f64,
+    other: f64,
+    count: f64,
+}
+
+/// A direction in which the likelihood is nearly flat.
+struct Ridge {
+    /// Sums to 0.
+    direction: Vec<f64>,
+    /// How the exact rows change along it.
+    rows: Vec<f64>,
+    /// The curvature of the expansion along it.
+    curvature: f64,
+}
+
+/// The part of a line that lies in the simplex: from where one value vanishes to where another does.
+struct Chord {
+    /// The value that vanishes, and the logarithm of the distance to there.
+    low: (usize, f64),
+    high: (usize, f64),
+    ln_length: f64,
+}
+
+impl Chord {
+    fn new(ln_p: &[f64], direction: &[f64]) -> Option<Self> {
+        let end = |sign: f64| {
+            let distances = ln_p.iter().zip(direction).enumerate().filter(|(_, (_, v))| sign * **v > 0.0);
+            distances.map(|(x, (ln, v))| (x, ln - (sign * v).ln())).min_by(|l, r| l.1.total_cmp(&r.1))
+        };
+        let (low, high) = (end(1.0)?, end(-1.0)?);
+        let ln_length = ln_add(low.1, high.1);
+        ln_length.is_finite().then_some(Chord { low, high, ln_length })
+    }
+
+    /// The log-odds of where the line is now.
+    fn now(&self) -> f64 {
+        self.low.1 - self.high.1
+    }
+
+    /// How far the log-odds `u` are from here.
+    fn step(&self, u: f64) -> f64 {
+        (self.ln_length + shares(u).0).exp() - self.low.1.exp()
+    }
+
+    /// `ln p` at the log-odds `u`. The two values that may vanish keep their digits.
+    fn ln_p(&self, p: &[f64], direction: &[f64], u: f64) -> Vec<f64> {
+        let (step, (ln_share, ln_rest)) = (self.step(u), shares(u));
+        let moved = |(p_x, v): (&f64, &f64)| (p_x + step * v).max(f64::MIN_POSITIVE).ln();
+        let mut ln_p: Vec<f64> = p.iter().zip(direction).map(moved).collect();
+        ln_p[self.low.0] = direction[self.low.0].ln() + self.ln_length + ln_share;
+        ln_p[self.high.0] = (-direction[self.high.0]).ln() + self.ln_length + ln_rest;
+        ln_p
+    }
+}
+
+/// A draw by slice sampling, shrinking from the whole range towards `now`; `None` if none was found.
+fn slice(
+    ln_density: &dyn Fn(f64) -> f64,
+    now: f64,
+    alpha_low: f64,
+    alpha_high: f64,
+    rng: &mut dyn Rng,
+) -> Option<f64> {
+    const MOST_TRIALS: usize = 200;
+    let floor = ln_density(now) + (1.0 - rng.random::<f64>()).ln();
+    // Beyond these log-odds lies e^−40 of the prior's mass.
+    let (mut low, mut high) =
+        ((-40.0 / alpha_low.min(1.0)).min(now - 1.0), (40.0 / alpha_high.min(1.0)).max(now + 1.0));
+    for _ in 0..MOST_TRIALS {
+        let u = low + (high - low) * rng.random::<f64>();
+        if ln_density(u) > floor {
+            return Some(u);
+        }
+        if u < now { low = u } else { high = u }
+    }
+    None
+}
+
+/// `ln 1/(1 + e^−u)` and `ln 1/(1 + e^u)`.
+fn shares(u: f64) -> (f64, f64) {
+    (-(-u).exp().ln_1p(), -u.exp().ln_1p())
+}
+
+/// `Σ s ln r`. Factors with `s = 1` are multiplied before a logarithm is taken, which is several times faster.
+fn ln_product(factors: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut product, mut sum) = (1.0f64, 0.0);
+    for (ratio, count) in factors {
+        if count == 1.0 {
+            product *= ratio;
+            if !(1e-200..1e200).contains(&product) {
+                sum += product.ln();
+                product = 1.0;
+            }
+        } else {
+            sum += count * ratio.ln();
+        }
+    }
+    sum + product.ln()
+}
+
+/// `ln(e^l + e^r)`.
+fn ln_add(l: f64, r: f64) -> f64 {
+    let (high, low) = if l > r { (l, r) } else { (r, l) };
+    high + (low - high).exp().ln_1p()
+}
+
+/// The directions in which the observed information at the centre is below [`FLAT`] of its largest.
+fn ridges(target: &Target<'_>, rows: &dyn RowLikelihood, centre: &[f64]) -> Vec<Ridge> {
+    let a = centre.len();
+    if a > MAX_RIDGE_INPUTS {
+        return Vec::new();
+    }
+    let curvature = rows.expansion(centre).1;
+    // Between distributions only: rows and columns are centred.
+    let line_mean = |x: usize| curvature[x * a..][..a].iter().sum::<f64>() / a as f64;
+    let means: Vec<f64> = (0..a).map(line_mean).collect();
+    let mean = means.iter().sum::<f64>() / a as f64;
+    let centred = |x: usize, z: usize| curvature[x * a + z] - means[x] - means[z] + mean;
+    // The direction of all ones leaves the simplex. It gets the mean curvature, so that it is no ridge.
+    let ones = (0..a).map(|x| centred(x, x)).sum::<f64>() / (a * a) as f64;
+    let lifted = Mat::from_fn(a, a, |x, z| centred(x, z) + ones);
+    let Ok(eigen) = lifted.self_adjoint_eigen(Side::Lower) else { return Vec::new() };
+    let (vectors, values) = (eigen.U(), eigen.S());
+    (0..a)
+        .filter(|k| values[*k] < FLAT * values[a - 1])
+        .take(MAX_RIDGES)
+        .map(|k| target.ridge((0..a).map(|x| vectors[(x, k)]).collect()))
+        .collect()
+}
+
+/// Whether there are so few different reports that all rows are followed exactly.
+pub(crate) fn few(rows: usize, a: usize) -> bool {
+    rows <= 3 * a + 16
+}
+
+/// Steps of expectation maximisation towards the posterior mean: `p_x ← (p_x ∂L/∂p_x + α_x)/(n + α_0)`.
+fn maximisation(rows: &dyn RowLikelihood, counts: &[f64], prior: &ChainPrior<'_>) -> Vec<f64> {
+    let a = rows.inputs();
+    let total = counts.iter().sum::<f64>() + (0..a).map(|x| prior.alpha(x)).sum::<f64>();
+    let mut p = vec![1.0 / a as f64; a];
+    for _ in 0..MAXIMISATION_STEPS {
+        let gradient = rows.gradient(&p);
+        p = (0..a).map(|x| (p[x] * gradient[x] + prior.alpha(x)) / total).collect();
+    }
+    p
+}
+
+/// The mean of distributions, which sums to 1.
+fn mean(draws: &[Vec<f64>]) -> Vec<f64> {
+    let mut sum = vec![0.0; draws[0].len()];
+    for p in draws {
+        sum.iter_mut().zip(p).for_each(|(sum, p)| *sum += p);
+    }
+    let total: f64 = sum.iter().sum();
+    sum.iter().map(|s| s / total).collect()
+}
+
+/// The rows, besides those that are exact, that must be followed exactly for a variance of `D` within [`MAX_VARIANCE`].
+fn rows_to_follow(
+    rows: &dyn RowLikelihood,
+    counts: &[f64],
+    exact: &[bool],
+    draws: &[Vec<f64>],
+    centre: &[f64],
+) -> Vec<usize> {
+    let at_centre = rows.ratios(centre);
+    let mut left_out = vec![vec![0.0; draws.len()]; counts.len()];
+    for (k, p) in draws.iter().enumerate() {
+        for (i, ratio) in rows.ratios(p).iter().enumerate().filter(|(i, _)| !exact[*i]) {
+            let d = ratio / at_centre[i] - 1.0;
+            left_out[i][k] = counts[i] * (d.ln_1p() - d + 0.5 * d * d);
+        }
+    }
+    let mut rest = vec![0.0; draws.len()];
+    left_out.iter().for_each(|row| rest.iter_mut().zip(row).for_each(|(sum, r)| *sum += r));
+    if variance(&rest) <= MAX_VARIANCE {
+        return Vec::new();
+    }
+    let mut order: Vec<(usize, f64)> =
+        left_out.iter().enumerate().map(|(i, row)| (i, variance(row))).filter(|(i, _)| !exact[*i]).collect();
+    order.sort_by(|l, r| r.1.total_cmp(&l.1));
+    let most = (MAX_EXACT_ENTRIES / centre.len()).saturating_sub(exact.iter().filter(|e| **e).count());
+    let mut more = Vec::new();
+    for (i, _) in order.into_iter().take(most) {
+        // Half of what is allowed, so that the next round seldom finds more.
+        if variance(&rest) <= 0.5 * MAX_VARIANCE {
+            break;
+        }
+        rest.iter_mut().zip(&left_out[i]).for_each(|(sum, r)| *sum -= r);
+        more.push(i);
+    }
+    more
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)
+}

@@ -1,0 +1,289 @@
+//! Markov chains for the posterior under one Dirichlet prior.
+//!
+//! # Method
+//! There are two kinds of iterations, each of which leaves the posterior invariant:
+//!
+//! * *Moves* of mass between two values or along a ridge ([`crate::mcmc::target`]). Rows of the likelihood that are only expanded there accept or reject some moves at
+//!   once, which is one pass over the reports. How many moves make one proposal is found in the warm-up.
+//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)`. It moves well at low privacy and at the boundary of the
+//!   simplex, and crawls at high privacy. Chains whose long proposals are accepted do without it.
+//!
+//! Four chains start at draws from the prior, moved by some sweeps. They run until the effective sample sizes of all `P_x` suffice and R-hat is small. Each time their length doubles they forget the first
+//! half of what they kept, so that the start never counts, and keep every second draw of the rest, so that memory is bounded. A draw is a pair of `P` and `T`, kept or forgotten
+//! together.
+
+use std::ops::ControlFlow;
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::diagnostics::{Agreement, agreement};
+use super::summary::{Diagnostics, Options};
+use crate::error::{Error, Result};
+use crate::information::Progress;
+use crate::information::monte_carlo::generator;
+use crate::likelihood::Senders;
+use crate::mcmc::target::{State, Target};
+use crate::prior::{Dirichlet, ln_sum_exp, sample_ln_gamma};
+
+/// Number of chains.
+pub(crate) const CHAINS: usize = 4;
+
+/// Iterations of the warm-up.
+const WARM_UP: usize = 100;
+
+/// Draws that a chain keeps at least before it is judged for the last time.
+const KEPT: usize = 1000;
+
+/// Draws between two looks at the convergence of chains whose draws are expensive.
+const CHECKED: usize = 250;
+
+/// Draws between two calls of the observer.
+const SLICE: usize = 50;
+
+/// Largest R-hat and smallest effective sample size of a converged answer.
+const R_HAT: f64 = 1.01;
+pub(crate) const SAMPLE_SIZE: f64 = 600.0;
+
+/// Most doublings of the length of the chains.
+const DOUBLINGS: u32 = 6;
+
+/// Proposals of an iteration with data augmentation.
+const PROPOSALS: usize = 2;
+
+/// Sweeps that follow the likelihood from a draw of the prior to where the warm-up begins.
+const APPROACH: usize = 50;
+
+/// Most sweeps of a proposal: after these a walk has forgotten where it began.
+const LONGEST: usize = 8;
+
+/// What the chains share: reports, a prior, and the posterior as chains walk on it.
+pub(crate) struct Problem<'a> {
+    pub(crate) likelihood: &'a dyn Senders,
+    pub(crate) prior: &'a Dirichlet,
+    pub(crate) target: Target<'a>,
+}
+
+/// The chains after their run.
+pub(crate) struct Chains {
+    chains: Vec<Chain>,
+    /// How well they agree about each value.
+    pub(crate) agreements: Vec<Agreement>,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// A joint draw of the distribution and the users' tallies.
+#[derive(Clone)]
+pub(crate) struct Draw {
+    pub(crate) p: Vec<f64>,
+    pub(crate) t: Vec<u64>,
+}
+
+/// One chain, and what it keeps.
+struct Chain {
+    rng: ChaCha8Rng,
+    state: State,
+    /// Moves of a proposal.
+    moves: usize,
+    /// Whether an iteration draws `P` again from drawn tallies.
+    augments: bool,
+    /// `D = L − L̂` at the state.
+    difference: f64,
+    proposed: f64,
+    accepted: f64,
+    /// One of so many iterations is kept.
+    thinning: usize,
+    draws: Vec<Draw>,
+}
+
+impl Chains {
+    /// Runs chains until they agree on at least `sample_size` effective draws, are told to stop, or have doubled their length too often.
+    ///
+    /// # Errors
+    /// They did not converge, and an unconverged answer is not wanted.
+    pub(crate) fn run(
+        problem: &Problem<'_>,
+        sample_size: f64,
+        seed: u64,
+        options: &Options<'_>,
+    ) -> Result<Self> {
+        let mut chains: Vec<Chain> =
+            (0..CHAINS as u64).into_par_iter().map(|i| Chain::new(problem, seed, i)).collect();
+        chains.par_iter_mut().for_each(|chain| chain.warm_up(problem));
+        let (agreements, diagnostics) = until_they_agree(&mut chains, problem, sample_size, options);
+        if !diagnostics.converged && !options.unconverged {
+            return Err(Error::Unconverged {
+                r_hat: diagnostics.r_hat,
+                allowed: R_HAT,
+                sample_size: diagnostics.bulk.min(diagnostics.tail),
+                wanted: sample_size,
+            });
+        }
+        Ok(Chains { chains, agreements, diagnostics })
+    }
+
+    /// The draws of all chains, one of each in turn, so that the first ones are as good as any.
+    pub(crate) fn draws(&self) -> impl Iterator<Item = &Draw> {
+        let length = self.chains[0].draws.len();
+        (0..length).flat_map(|i| self.chains.iter().map(move |chain| &chain.draws[i]))
+    }
+
+    /// How many draws there are.
+    pub(crate) fn len(&self) -> usize {
+        CHAINS * self.chains[0].draws.len()
+    }
+}
+
+impl Chain {
+    fn new(problem: &Problem<'_>, seed: u64, number: u64) -> Self {
+        let mut rng = generator(seed, number);
+        let mut state = problem.target.prior_state(&mut rng);
+        let a = state.p.len();
+        problem.target.moves(&mut state, APPROACH * a, 1.0, &mut rng);
+        Chain {
+            difference: problem.target.difference(&state),
+            state,
+            rng,
+            moves: 2 * a,
+            augments: true,
+            proposed: 0.0,
+            accepted: 0.0,
+            thinning: 1,
+            draws: Vec::new(),
+        }
+    }
+
+    /// Finds how many moves make a proposal that is accepted about two times of three.
+    fn warm_up(&mut self, problem: &Problem<'_>) {
+        let a = problem.likelihood.inputs();
+        for _ in 0..WARM_UP / 10 {
+            (self.proposed, self.accepted) = (0.0, 0.0);
+            (0..10).for_each(|_| self.step(problem));
+            let share = self.accepted / self.proposed;
+            if share < 0.5 {
+                self.moves = (self.moves / 2).max(2);
+            } else if share > 0.8 {
+                self.moves = (self.moves * 2).min(LONGEST * a);
+            }
+        }
+        self.augments = !problem.target.is_expanded() || self.moves < LONGEST / 2 * a;
+        (self.proposed, self.accepted) = (0.0, 0.0);
+    }
+
+    /// One iteration.
+    fn step(&mut self, problem: &Problem<'_>) {
+        if self.augments {
+            let t = problem.likelihood.sample_tallies(&self.state.p, &mut self.rng);
+            self.augment(problem, &t);
+        }
+        self.propose(problem);
+    }
+
+    /// Draws the distribution again, given the users' tallies: `P ~ Dir(α + T)`.
+    fn augment(&mut self, problem: &Problem<'_>, t: &[u64]) {
+        let gamma = |(alpha, t): (&f64, &u64)| sample_ln_gamma(alpha + *t as f64, &mut self.rng);
+        let ln_gammas: Vec<f64> = problem.prior.alpha().iter().zip(t).map(gamma).collect();
+        let ln_sum = ln_sum_exp(&ln_gammas);
+        self.state = problem.target.state(ln_gammas.iter().map(|ln| ln - ln_sum).collect());
+        self.difference = problem.target.difference(&self.state);
+    }
+
+    /// Proposes some moves at once, to the exact likelihood.
+    fn propose(&mut self, problem: &Problem<'_>) {
+        for _ in 0..if self.augments { PROPOSALS } else { 1 } {
+            let mut proposal = self.state.clone();
+            problem.target.moves(&mut proposal, self.moves, 1.0, &mut self.rng);
+            let proposed = problem.target.difference(&proposal);
+            self.proposed += 1.0;
+            if proposed >= self.difference || self.rng.random::<f64>() < (proposed - self.difference).exp() {
+                (self.state, self.difference) = (proposal, proposed);
+                self.accepted += 1.0;
+            }
+        }
+    }
+
+    /// Keeps so many more draws.
+    fn go_on(&mut self, problem: &Problem<'_>, draws: usize) {
+        for _ in 0..draws {
+            (1..self.thinning).for_each(|_| self.step(problem));
+            let p = self.state.p.clone();
+            let t = problem.likelihood.sample_tallies(&p, &mut self.rng);
+            if self.augments {
+                self.augment(problem, &t);
+            }
+            self.propose(problem);
+            self.draws.push(Draw { p, t });
+        }
+    }
+
+    /// Forgets the first half, which may still be on its way from the start, and every second draw of the rest, to keep only every second one from now on.
+    fn forget(&mut self) {
+        let half = self.draws.len() / 2;
+        self.draws = self.draws.drain(half..).step_by(2).collect();
+        self.thinning *= 2;
+    }
+}
+
+/// Runs the chains until they agree, are told to stop, or have doubled their length too often.
+fn until_they_agree(
+    chains: &mut [Chain],
+    problem: &Problem<'_>,
+    sample_size: f64,
+    options: &Options<'_>,
+) -> (Vec<Agreement>, Diagnostics) {
+    let kept = KEPT.max(options.draws.div_ceil(CHAINS)).next_multiple_of(SLICE);
+    for doubling in 0..=DOUBLINGS {
+        while chains[0].draws.len() < kept {
+            chains.par_iter_mut().for_each(|chain| chain.go_on(problem, SLICE));
+            // Where a draw is expensive, the chains end as soon as they agree.
+            let length = chains[0].draws.len();
+            let may_end = problem.target.is_expanded() && CHAINS * length >= options.draws;
+            let enough =
+                may_end && length.is_multiple_of(CHECKED) && diagnostics(chains, sample_size).1.converged;
+            if enough || stopped(chains, kept, options) {
+                return diagnostics(chains, sample_size);
+            }
+        }
+        let found = diagnostics(chains, sample_size);
+        if found.1.converged || doubling == DOUBLINGS {
+            return found;
+        }
+        chains.iter_mut().for_each(Chain::forget);
+    }
+    diagnostics(chains, sample_size)
+}
+
+/// Tells the observer of the progress, as if the number of draws decided; it does when they are independent.
+fn stopped(chains: &[Chain], wanted: usize, options: &Options<'_>) -> bool {
+    let kept = (chains.len() * chains[0].draws.len()) as f64;
+    let draws = kept as u64 * chains[0].thinning as u64;
+    let progress = Progress {
+        draws,
+        value: kept,
+        error: 1.0 / kept.sqrt(),
+        tolerance: 1.0 / ((CHAINS * wanted) as f64).sqrt(),
+    };
+    options.observer.is_some_and(|observer| observer(&progress) == ControlFlow::Break(()))
+}
+
+fn diagnostics(chains: &[Chain], sample_size: f64) -> (Vec<Agreement>, Diagnostics) {
+    let of_value = |x: usize| {
+        let column = |chain: &Chain| chain.draws.iter().map(|draw| draw.p[x]).collect();
+        agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>())
+    };
+    let found: Vec<Agreement> = (0..chains[0].state.p.len()).into_par_iter().map(of_value).collect();
+    let least = |f: fn(&Agreement) -> f64| found.iter().map(f).fold(f64::INFINITY, f64::min);
+    let (r_hat, bulk, tail) = (-least(|a| -a.r_hat), least(|a| a.bulk), least(|a| a.tail));
+    let sum = |f: fn(&Chain) -> f64| chains.iter().map(f).sum::<f64>();
+    let diagnostics = Diagnostics {
+        chains: chains.len(),
+        length: chains[0].draws.len() * chains[0].thinning,
+        r_hat,
+        bulk,
+        tail,
+        acceptance: sum(|c| c.accepted) / sum(|c| c.proposed),
+        converged: r_hat <= R_HAT && bulk.min(tail) >= sample_size,
+    };
+    (found, diagnostics)
+}
