@@ -27,9 +27,11 @@ use adversary::method::Method;
 use adversary::model::{Collection, Mixture, Reports, Source};
 use adversary::particle_filter::{Effort, Estimate, stream};
 use adversary::reference::{Case, Data, Reference, Value, references};
-use adversary::{enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering};
+use adversary::{
+    enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering,
+};
 use rayon::prelude::*;
-use sottovoce::{information, posterior};
+use sottovoce::{Evaluation, information, posterior};
 
 /// All cases, each with the independent method that answers it.
 fn cases() -> Vec<(Case, Method)> {
@@ -53,8 +55,7 @@ fn the_references_are_those_of_the_cases() {
     let cases = cases();
     assert_eq!(references.len(), cases.len());
     for (reference, (case, _)) in references.iter().zip(&cases) {
-        let line =
-            |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
+        let line = |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
         assert_eq!(line(&reference.case), line(case));
     }
 }
@@ -153,8 +154,7 @@ fn all_methods_find_the_information_of_few_users() {
 /// Reports that are the truth tell what the users know, which is a finite sum. The control variate leaves no variance.
 #[test]
 fn the_filter_knows_what_the_truth_tells() {
-    let (prior, identity) =
-        (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
+    let (prior, identity) = (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
     let source = Source::Rows(identity.collect::<Vec<Vec<f64>>>());
     let effort = Effort { particles: 20, period: 0, draws: 50, seed: 1 };
     let found = particle_filter::distribution_information(&source, &prior, 80, effort);
@@ -204,8 +204,7 @@ fn quadrature_follows_a_thin_ridge() {
         let (mean, share) = ((merged + 6e5) / (total + 1e6), alpha[0] / merged);
         let beta = |a: f64, b: f64| adversary::model::ln_beta(&[a, b]);
         let ln_evidence = beta(merged + 6e5, alpha[2] + 4e5) - beta(merged, alpha[2]);
-        let square =
-            mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
+        let square = mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
         let variance = square - (mean * share).powi(2);
         assert!((found.ln_evidence - ln_evidence).abs() < 1e-6, "{found:?} {ln_evidence}");
         assert!((found.p[0].0 / (mean * share) - 1.0).abs() < 1e-9, "{found:?}");
@@ -216,82 +215,127 @@ fn quadrature_follows_a_thin_ridge() {
 
 // The library against the references.
 
-/// One value of the library beside the independent one, in combined standard errors; `None` if both are exact to eight digits.
-#[derive(Debug)]
+/// One value of the library beside the independent one.
+#[derive(Clone, Debug)]
 struct Comparison {
-    name: String,
+    what: String,
     found: (f64, f64),
-    reference: Value,
+    reference: (f64, f64),
 }
 
 impl Comparison {
-    /// Distance in combined standard errors. Numbers that are exact on both sides are allowed the rounding of the reference file.
+    /// Distance in combined standard errors. The file rounds its values to twelve digits.
     fn z(&self) -> f64 {
-        let rounding = 1e-10 * self.reference.value.abs();
-        (self.found.0 - self.reference.value) / (self.found.1.hypot(self.reference.error) + rounding)
+        (self.found.0 - self.reference.0) / (self.error() + 1e-10 * self.reference.0.abs())
     }
 
-    fn exact(&self) -> bool {
-        self.found.1.hypot(self.reference.error) < 1e-6 * self.reference.value.abs()
+    fn error(&self) -> f64 {
+        self.found.1.hypot(self.reference.1)
+    }
+
+    /// Whether chance has a part in it: numbers that are exact on both sides have no rate.
+    fn sampled(&self) -> bool {
+        self.error() > 1e-5 * self.reference.0.abs()
+    }
+
+    fn text(&self) -> String {
+        let Comparison { what, found, reference } = self;
+        let z = self.z();
+        format!("{what}: {} ± {:.1e}, independent {} ± {:.1e}, z = {z:.2}", found.0, found.1, reference.0, reference.1)
     }
 }
 
-/// What the library says about a case; `Err` if it refuses.
-fn compare(reference: &Reference) -> Result<Vec<Comparison>, String> {
-    match reference.case.data {
-        Data::Users(n) => compare_information(reference, n),
-        Data::Counts(_) => compare_posterior(reference),
-    }
+/// What the library says about a case: values, and what it refuses.
+#[derive(Default)]
+struct Answer {
+    values: Vec<Comparison>,
+    refusals: Vec<String>,
 }
 
 /// The standard error that the library is asked for.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = 0.05;
 
-/// Draws of the cases that test what the library says after few.
-const FEW_DRAWS: u64 = 300;
+/// Draws of every third random case, so that errors which are stated after few draws are tested too.
+const FEW_DRAWS: u64 = 200;
 
-fn compare_information(reference: &Reference, n: u64) -> Result<Vec<Comparison>, String> {
+fn answer(reference: &Reference, number: usize) -> Answer {
     let case = &reference.case;
-    let few = case.name.starts_with("random") && case.words.len().is_multiple_of(3);
-    let draws = if few { FEW_DRAWS } else { 1 << 24 };
-    let options = information::Options { tolerance: TOLERANCE, draws, seed: 1, ..Default::default() };
-    let found = information::distribution_information(&case.protocol(), &case.library_prior(), n, &options)
-        .map_err(|absence| format!("{absence:?}"))?;
-    let reference = reference.values[0].clone();
-    Ok(vec![Comparison { name: case.name.clone(), found: (found.value, found.error), reference }])
+    let refused = |reason: String| Answer { refusals: vec![format!("{}: {reason}", case.name)], ..Answer::default() };
+    match case.data {
+        Data::Users(n) => {
+            let few = case.name.starts_with("random") && number.is_multiple_of(3);
+            let draws = if few { FEW_DRAWS } else { 1 << 24 };
+            let options = information::Options { tolerance: TOLERANCE, draws, seed: 1, ..Default::default() };
+            information::distribution_information(&case.protocol(), &case.library_prior(), n, &options)
+                .map_or_else(|absence| refused(format!("{absence:?}")), |found| of_information(reference, found))
+        }
+        Data::Counts(_) => {
+            let options = posterior::Options { seed: 1, ..Default::default() };
+            posterior::posterior(&case.protocol(), &case.library_prior(), &case.tallies(), &options)
+                .map_or_else(|error| refused(error.to_string()), |found| of_posterior(reference, &found))
+        }
+    }
 }
 
-fn compare_posterior(reference: &Reference) -> Result<Vec<Comparison>, String> {
-    let case = &reference.case;
-    let options = posterior::Options { seed: 1, ..Default::default() };
-    let found = posterior::posterior(&case.protocol(), &case.library_prior(), &case.tallies(), &options)
-        .map_err(|error| error.to_string())?;
-    let evidence = found.log_evidence.map_err(str::to_owned)?;
-    let mut numbers = vec![(evidence.value, evidence.error)];
-    for marginals in [&found.p, &found.t] {
-        numbers.extend(marginals.iter().map(|m| (m.mean, m.error)));
-        // A standard deviation from draws with excess kurtosis below 6 has at most 1.5 times the error of the mean.
-        numbers.extend(marginals.iter().map(|m| (m.sd, 1.5 * m.error)));
-    }
-    let comparison = |(found, value): ((f64, f64), &Value)| Comparison {
-        name: format!("{} of {}", value.name, case.name),
-        found,
-        reference: value.clone(),
+fn of_information(reference: &Reference, found: Evaluation) -> Answer {
+    let Value { value, error, .. } = reference.values[0];
+    let comparison = Comparison {
+        what: reference.case.name.clone(),
+        found: (found.value, found.error),
+        reference: (value, error),
     };
-    Ok(numbers.into_iter().zip(&reference.values).map(comparison).collect())
+    Answer { values: vec![comparison], refusals: Vec::new() }
+}
+
+fn of_posterior(reference: &Reference, found: &posterior::Posterior) -> Answer {
+    let name = &reference.case.name;
+    let mut answer = Answer::default();
+    let mut compare = |what: &str, found: (f64, f64)| {
+        let Value { value, error, .. } = reference.value(what);
+        answer.values.push(Comparison { what: format!("{what} of {name}"), found, reference: (*value, *error) });
+    };
+    for (kind, marginals) in [("p", &found.p), ("t", &found.t)] {
+        for (x, marginal) in marginals.iter().enumerate() {
+            compare(&format!("{kind}{x}"), (marginal.mean, marginal.error));
+            // With an excess kurtosis below 7, a standard deviation has at most 1.5 times the error of the mean.
+            compare(&format!("sd_{kind}{x}"), (marginal.sd, 1.5 * marginal.error));
+        }
+    }
+    match &found.log_evidence {
+        Ok(evidence) => compare("ln_evidence", (evidence.value, evidence.error)),
+        Err(reason) => answer.refusals.push(format!("evidence of {name}: {reason}")),
+    }
+    answer
+}
+
+/// The answers to the cases that pass the filter, in the full run those to all.
+fn answers(of: &str, quick: &[&str]) -> Vec<Answer> {
+    let full = std::env::var_os("SOTTOVOCE_FULL").is_some();
+    let chosen = |r: &Reference| r.case.name.starts_with(of) && (full || quick.iter().any(|q| r.case.name.starts_with(q)));
+    let references: Vec<Reference> = references().into_iter().filter(|r| chosen(r)).collect();
+    assert!(full || references.len() == quick.len(), "{of}: {} of {}", references.len(), quick.len());
+    references.par_iter().enumerate().map(|(i, reference)| answer(reference, i)).collect()
+}
+
+/// No value further than four combined standard errors, and nothing refused.
+fn assert_right(of: &str, quick: &[&str]) {
+    let answers = answers(of, quick);
+    let wrong: Vec<String> =
+        answers.iter().flat_map(|a| &a.values).filter(|c| !(c.z().abs() <= 4.0)).map(Comparison::text).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let refusals: Vec<&String> = answers.iter().flat_map(|a| &a.refusals).collect();
+    assert!(refusals.is_empty(), "{refusals:#?}");
 }
 
 #[test]
 #[ignore]
 fn show_all() {
-    for r in references() {
+    let from: usize = std::env::var("FROM").map_or(0, |v| v.parse().unwrap());
+    for (i, r) in references().iter().enumerate().skip(from) {
         let t = std::time::Instant::now();
-        match compare(&r) {
-            Ok(c) => {
-                let worst = c.iter().max_by(|l, r| l.z().abs().total_cmp(&r.z().abs())).unwrap();
-                println!("{:?} z {:.2} {}: {worst:?}", t.elapsed(), worst.z(), r.case.words);
-            }
-            Err(e) => println!("{:?} REFUSED {}: {e}", t.elapsed(), r.case.name),
-        }
+        let a = answer(r, i);
+        let t = t.elapsed();
+        let worst = a.values.iter().max_by(|l, r| l.z().abs().total_cmp(&r.z().abs()));
+        println!("{i} {t:?} {} | {}", worst.map_or(String::new(), |w| w.text()), a.refusals.join(";"));
     }
 }

@@ -1,8 +1,8 @@
 //! Evidence and posterior moments by importance sampling, one part of the prior after the other.
 //!
 //! # Method
-//! In log-ratio coordinates `η_x = ln(p_x/p_r)` one part times the likelihood is `e^{h(η)}`, `h = Σ_x α_x ln p_x + Σ_y s_y ln (Qp)_y − ln B(α)`, with the gradient
-//! `α_x + E[T_x|p] − (α0 + n) p_x`. Newton's method finds the mode; proposals are Student-t around it with the curvature there. The mean weight is the
+//! One part times the likelihood is `e^{h(p)}` with the concave `h = Σ_x (α_x − 1) ln p_x + Σ_y s_y ln (Qp)_y − ln B(α)`. Newton's method finds its mode in the simplex. Proposals are Student-t around it with the curvature there,
+//! in the coordinates `p` themselves, in which a direction that the reports tell well is straight. The mean weight is the
 //! evidence of the part, and evidence times weight of the part its share of the posterior. So a part far from the others is never missed.
 //!
 //! Errors are those of a jackknife over 40 batches, so they hold for ratios and standard deviations too. Degenerate weights are refused.
@@ -11,11 +11,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution as _, StandardNormal};
 use rayon::prelude::*;
 
-use super::model::{Mixture, Reports, Source, ln_beta, ln_gamma, ln_sum_exp};
+use super::model::{Mixture, Reports, Source, ln_beta, ln_gamma, ln_sum_exp, mean};
 use super::particle_filter::{Draw, Estimate, estimate, stream};
 use super::reference::Value;
 
-/// Degrees of freedom of the proposals: their tails are heavier than the exponential ones of Dirichlet distributions.
+/// Degrees of freedom of the proposals: their tails are heavier than those of the posterior.
 const FREEDOM: f64 = 5.0;
 
 /// Batches of the jackknife.
@@ -24,8 +24,7 @@ const BATCHES: usize = 40;
 /// Least effective share of the draws.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Least parameter of the prior. Below it a tail `e^{αη}` of the posterior is so long that the few draws in it carry weight: with `α = 1/2` the evidence was 0.07 nats too small
-/// at a stated 0.012.
+/// Least parameter of the prior. Towards 1 the mode moves into a corner, around which no proposal of this shape fits.
 const LEAST_ALPHA: f64 = 2.0;
 
 /// Posterior moments as named values with errors: `ln_evidence`, `p0`, `sd_p0`, `t0`, `sd_t0`, ….
@@ -117,9 +116,10 @@ impl Sample {
         let proposal = Proposal::around(&target);
         let mut sample = Sample { ln_weights: Vec::new(), values: Vec::new() };
         for _ in 0..draws {
-            let (eta, ln_density) = proposal.draw(rng);
-            let ln_p = proposal.ln_p(&eta);
-            sample.ln_weights.push(target.h(&ln_p) - ln_density);
+            let (p, ln_density) = proposal.draw(rng);
+            let inside = p.iter().all(|p_x| *p_x > 0.0);
+            let ln_p: Vec<f64> = if inside { p.iter().map(|p_x| p_x.ln()).collect() } else { proposal.centre() };
+            sample.ln_weights.push(if inside { target.h(&ln_p) - ln_density } else { f64::NEG_INFINITY });
             sample.values.push(functions(&ln_p));
         }
         sample.check();
@@ -196,21 +196,32 @@ struct Target<'a> {
 
 impl Target<'_> {
     fn h(&self, ln_p: &[f64]) -> f64 {
-        let prior: f64 = self.alpha.iter().zip(ln_p).map(|(a, l)| a * l).sum();
+        let prior: f64 = self.alpha.iter().zip(ln_p).map(|(a, l)| (a - 1.0) * l).sum();
         prior + self.reports.ln_likelihood(ln_p) - ln_beta(self.alpha)
     }
 
-    /// `α_x + E[T_x|p] − (α0 + n) p_x`.
-    fn gradient(&self, ln_p: &[f64]) -> Vec<f64> {
-        let total = self.alpha.iter().sum::<f64>() + self.reports.n();
-        let t = self.reports.tally_moments(ln_p).0;
-        (0..t.len()).map(|x| self.alpha[x] + t[x] - total * ln_p[x].exp()).collect()
+    /// The gradient and minus the second derivative by all `p_x` but that of `base`, which takes what the others leave.
+    fn derivatives(&self, p: &[f64], base: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let others: Vec<usize> = (0..p.len()).filter(|x| *x != base).collect();
+        let prior = |x: usize, power: i32| (self.alpha[x] - 1.0) / p[x].powi(power);
+        let mut gradient: Vec<f64> = others.iter().map(|x| prior(*x, 1) - prior(base, 1)).collect();
+        let mut curvature = vec![vec![prior(base, 2); others.len()]; others.len()];
+        others.iter().enumerate().for_each(|(i, x)| curvature[i][i] += prior(*x, 2));
+        for (row, count) in &self.reports.rows {
+            let f = mean(row, p);
+            let slopes: Vec<f64> = others.iter().map(|x| (row[*x] - row[base]) / f).collect();
+            for (i, slope) in slopes.iter().enumerate() {
+                gradient[i] += *count as f64 * slope;
+                slopes.iter().enumerate().for_each(|(j, s)| curvature[i][j] += *count as f64 * slope * s);
+            }
+        }
+        (gradient, curvature)
     }
 }
 
 /// A Student-t distribution around the mode.
 struct Proposal {
-    /// The value whose probability all others are compared with.
+    /// The most probable value; its probability is what the others leave.
     base: usize,
     mode: Vec<f64>,
     /// Lower triangle `L` of the curvature `L Lᵀ`.
@@ -219,94 +230,63 @@ struct Proposal {
 
 impl Proposal {
     fn around(target: &Target<'_>) -> Self {
-        let a = target.alpha.len();
-        let mut p: Vec<f64> = start(target);
-        let base = (0..a).max_by(|l, r| p[*l].total_cmp(&p[*r])).unwrap();
-        p.iter_mut().for_each(|p_x| *p_x = p_x.ln());
-        let mut proposal = Proposal { base, mode: p.clone(), root: Vec::new() };
-        proposal.mode = (0..a).filter(|x| *x != base).map(|x| p[x] - p[base]).collect();
+        let mut p = start(target);
+        let base = (0..p.len()).max_by(|l, r| p[*l].total_cmp(&p[*r])).unwrap();
         for _ in 0..200 {
-            if proposal.newton(target) {
+            let (next, done) = newton(target, &p, base);
+            p = next;
+            if done {
                 break;
             }
         }
-        proposal.root = cholesky(&proposal.curvature(target)).expect("a mode");
-        proposal
+        let root = cholesky(&target.derivatives(&p, base).1).expect("a concave function");
+        Proposal { base, mode: p, root }
     }
 
-    /// One damped Newton step; tells whether it was small.
-    fn newton(&mut self, target: &Target<'_>) -> bool {
-        let now = target.h(&self.ln_p(&self.mode));
-        let gradient = self.reduced_gradient(target, &self.mode);
-        let mut curvature = self.curvature(target);
-        let mut ridge = 0.0;
-        let root = loop {
-            if let Some(root) = cholesky(&curvature) {
-                break root;
-            }
-            ridge = if ridge == 0.0 { 1e-3 } else { 10.0 * ridge };
-            (0..curvature.len()).for_each(|i| curvature[i][i] += ridge);
-        };
-        let step = solve(&root, &gradient);
-        let mut length = 1.0;
-        while length > 1e-12 {
-            let next: Vec<f64> = self.mode.iter().zip(&step).map(|(m, s)| m + length * s).collect();
-            if target.h(&self.ln_p(&next)) >= now {
-                self.mode = next;
-                return length == 1.0 && step.iter().all(|s| s.abs() < 1e-7);
-            }
-            length *= 0.5;
-        }
-        true
-    }
-
-    fn ln_p(&self, eta: &[f64]) -> Vec<f64> {
-        let mut full = eta.to_vec();
-        full.insert(self.base, 0.0);
-        let total = ln_sum_exp(&full);
-        full.into_iter().map(|e| e - total).collect()
-    }
-
-    fn reduced_gradient(&self, target: &Target<'_>, eta: &[f64]) -> Vec<f64> {
-        let mut gradient = target.gradient(&self.ln_p(eta));
-        gradient.remove(self.base);
-        gradient
-    }
-
-    /// Minus the second derivative at the mode, by central differences of the gradient.
-    fn curvature(&self, target: &Target<'_>) -> Vec<Vec<f64>> {
-        const STEP: f64 = 1e-4;
-        let shifted = |i: usize, by: f64| {
-            let mut eta = self.mode.clone();
-            eta[i] += by;
-            self.reduced_gradient(target, &eta)
-        };
-        let rows: Vec<Vec<f64>> = (0..self.mode.len())
-            .map(|i| {
-                let (right, left) = (shifted(i, STEP), shifted(i, -STEP));
-                right.iter().zip(left).map(|(r, l)| (l - r) / (2.0 * STEP)).collect()
-            })
-            .collect();
-        let size = rows.len();
-        (0..size).map(|i| (0..size).map(|j| 0.5 * (rows[i][j] + rows[j][i])).collect()).collect()
+    fn centre(&self) -> Vec<f64> {
+        self.mode.iter().map(|p_x| p_x.ln()).collect()
     }
 
     /// A draw with the `ln` of its density.
     fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, f64) {
-        let d = self.mode.len() as f64;
-        let normals: Vec<f64> = self.mode.iter().map(|_| StandardNormal.sample(rng)).collect();
+        let d = self.root.len() as f64;
+        let normals: Vec<f64> = self.root.iter().map(|_| StandardNormal.sample(rng)).collect();
         let chi: f64 = ChiSquared::new(FREEDOM).unwrap().sample(rng);
         let scale = (FREEDOM / chi).sqrt();
         let squares = scale * scale * normals.iter().map(|z| z * z).sum::<f64>();
-        let step = solve_transposed(&self.root, &normals);
-        let eta = self.mode.iter().zip(&step).map(|(m, s)| m + scale * s).collect();
+        let step: Vec<f64> = solve_transposed(&self.root, &normals).iter().map(|s| scale * s).collect();
         let ln_root: f64 = (0..self.root.len()).map(|i| self.root[i][i].ln()).sum();
         let ln_constant = ln_gamma(0.5 * (FREEDOM + d))
             - ln_gamma(0.5 * FREEDOM)
             - 0.5 * d * (FREEDOM * std::f64::consts::PI).ln()
             + ln_root;
-        (eta, ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p())
+        (shifted(&self.mode, &step, self.base), ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p())
     }
+}
+
+/// One damped Newton step inside the simplex; tells whether it was the last.
+fn newton(target: &Target<'_>, p: &[f64], base: usize) -> (Vec<f64>, bool) {
+    let h = |p: &[f64]| target.h(&p.iter().map(|p_x| p_x.ln()).collect::<Vec<_>>());
+    let (gradient, curvature) = target.derivatives(p, base);
+    let step = solve(&cholesky(&curvature).expect("a concave function"), &gradient);
+    let mut length = 1.0;
+    while length > 1e-9 {
+        let part: Vec<f64> = step.iter().map(|s| length * s).collect();
+        let next = shifted(p, &part, base);
+        if next.iter().all(|p_x| *p_x > 0.0) && h(&next) >= h(p) {
+            let done = length == 1.0 && next.iter().zip(p).all(|(l, r)| (l / r - 1.0).abs() < 1e-9);
+            return (next, done);
+        }
+        length *= 0.5;
+    }
+    (p.to_vec(), true)
+}
+
+/// `p` with the step added to all values but `base`, which takes what the others leave.
+fn shifted(p: &[f64], step: &[f64], base: usize) -> Vec<f64> {
+    let mut full = step.to_vec();
+    full.insert(base, -step.iter().sum::<f64>());
+    p.iter().zip(full).map(|(p_x, s)| p_x + s).collect()
 }
 
 /// Some steps of expectation maximisation from the prior's mean.

@@ -71,13 +71,13 @@ fn matrix(b: usize, a: usize, concentration: f64, rng: &mut ChaCha8Rng) -> Strin
     format!("matrix {b} {a} {}", entries.collect::<Vec<_>>().join(" "))
 }
 
-/// A protocol made of others, on four values or `a`.
-fn combined(a: usize, epsilon: f64, rng: &mut ChaCha8Rng) -> (String, usize) {
+/// GRR, alone or combined with another protocol.
+fn combined(a: usize, epsilon: f64, rng: &mut ChaCha8Rng) -> String {
     match rng.random_range(0..4) {
-        0 => (format!("mixture 2 0.4 0.6 grr {a} {epsilon} {}", matrix(2, a, 1.0, rng)), a),
-        1 => (format!("product 2 grr 2 {epsilon} grr 2 0.7"), 4),
-        2 => (format!("composition 2 grr {a} {epsilon} erasure {a} 0.6"), a),
-        _ => (format!("grr {a} {epsilon}"), a),
+        0 => format!("mixture 2 0.4 0.6 grr {a} {epsilon} {}", matrix(2, a, 1.0, rng)),
+        1 => format!("product 2 grr {a} {epsilon} {}", matrix(2, a, 1.0, rng)),
+        2 => format!("composition 2 grr {a} {epsilon} erasure {a} 0.6"),
+        _ => format!("grr {a} {epsilon}"),
     }
 }
 
@@ -108,7 +108,8 @@ fn information(i: usize, rng: &mut ChaCha8Rng) -> (Case, Method) {
         }
         4 => {
             let epsilon = spread(0.01, 3.0, rng);
-            let (words, a) = combined(rng.random_range(3..=6), epsilon, rng);
+            let a = rng.random_range(3..=6);
+            let words = combined(a, epsilon, rng);
             let method = Method::Importance { draws: 1500, inner: 600 };
             ("sure", words, dirichlet(a, 5.0, 200.0, rng), users(1e3, 1e6, rng), method)
         }
@@ -170,7 +171,8 @@ fn posterior(i: usize, rng: &mut ChaCha8Rng) -> (Case, Method) {
         }
         6 => {
             let epsilon = spread(0.01, 4.0, rng);
-            let (words, a) = combined(rng.random_range(3..=6), epsilon, rng);
+            let a = rng.random_range(3..=6);
+            let words = combined(a, epsilon, rng);
             ("sure", words, dirichlet(a, 5.0, 200.0, rng), users(10.0, 1e6, rng), importance)
         }
         _ => {
