@@ -27,9 +27,7 @@ use adversary::method::Method;
 use adversary::model::{Collection, Mixture, Reports, Source};
 use adversary::particle_filter::{Effort, Estimate, stream};
 use adversary::reference::{Case, Data, Reference, Value, references};
-use adversary::{
-    enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering,
-};
+use adversary::{enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering};
 use rayon::prelude::*;
 use sottovoce::{Evaluation, information, posterior};
 
@@ -55,7 +53,8 @@ fn the_references_are_those_of_the_cases() {
     let cases = cases();
     assert_eq!(references.len(), cases.len());
     for (reference, (case, _)) in references.iter().zip(&cases) {
-        let line = |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
+        let line =
+            |case: &Case| Reference { case: case.clone(), values: Vec::new(), method: String::new() }.line();
         assert_eq!(line(&reference.case), line(case));
     }
 }
@@ -154,7 +153,8 @@ fn all_methods_find_the_information_of_few_users() {
 /// Reports that are the truth tell what the users know, which is a finite sum. The control variate leaves no variance.
 #[test]
 fn the_filter_knows_what_the_truth_tells() {
-    let (prior, identity) = (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
+    let (prior, identity) =
+        (Mixture::single(vec![0.3; 12]), (0..12).map(|x| (0..12).map(|z| f64::from(x == z)).collect()));
     let source = Source::Rows(identity.collect::<Vec<Vec<f64>>>());
     let effort = Effort { particles: 20, period: 0, draws: 50, seed: 1 };
     let found = particle_filter::distribution_information(&source, &prior, 80, effort);
@@ -204,7 +204,8 @@ fn quadrature_follows_a_thin_ridge() {
         let (mean, share) = ((merged + 6e5) / (total + 1e6), alpha[0] / merged);
         let beta = |a: f64, b: f64| adversary::model::ln_beta(&[a, b]);
         let ln_evidence = beta(merged + 6e5, alpha[2] + 4e5) - beta(merged, alpha[2]);
-        let square = mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
+        let square =
+            mean * (merged + 6e5 + 1.0) / (total + 1e6 + 1.0) * share * (alpha[0] + 1.0) / (merged + 1.0);
         let variance = square - (mean * share).powi(2);
         assert!((found.ln_evidence - ln_evidence).abs() < 1e-6, "{found:?} {ln_evidence}");
         assert!((found.p[0].0 / (mean * share) - 1.0).abs() < 1e-9, "{found:?}");
@@ -241,7 +242,10 @@ impl Comparison {
     fn text(&self) -> String {
         let Comparison { what, found, reference } = self;
         let z = self.z();
-        format!("{what}: {} ± {:.1e}, independent {} ± {:.1e}, z = {z:.2}", found.0, found.1, reference.0, reference.1)
+        format!(
+            "{what}: {} ± {:.1e}, independent {} ± {:.1e}, z = {z:.2}",
+            found.0, found.1, reference.0, reference.1
+        )
     }
 }
 
@@ -260,14 +264,18 @@ const FEW_DRAWS: u64 = 200;
 
 fn answer(reference: &Reference, number: usize) -> Answer {
     let case = &reference.case;
-    let refused = |reason: String| Answer { refusals: vec![format!("{}: {reason}", case.name)], ..Answer::default() };
+    let refused =
+        |reason: String| Answer { refusals: vec![format!("{}: {reason}", case.name)], ..Answer::default() };
     match case.data {
         Data::Users(n) => {
             let few = case.name.starts_with("random") && number.is_multiple_of(3);
             let draws = if few { FEW_DRAWS } else { 1 << 24 };
             let options = information::Options { tolerance: TOLERANCE, draws, seed: 1, ..Default::default() };
             information::distribution_information(&case.protocol(), &case.library_prior(), n, &options)
-                .map_or_else(|absence| refused(format!("{absence:?}")), |found| of_information(reference, found))
+                .map_or_else(
+                    |absence| refused(format!("{absence:?}")),
+                    |found| of_information(reference, found),
+                )
         }
         Data::Counts(_) => {
             let options = posterior::Options { seed: 1, ..Default::default() };
@@ -292,7 +300,11 @@ fn of_posterior(reference: &Reference, found: &posterior::Posterior) -> Answer {
     let mut answer = Answer::default();
     let mut compare = |what: &str, found: (f64, f64)| {
         let Value { value, error, .. } = reference.value(what);
-        answer.values.push(Comparison { what: format!("{what} of {name}"), found, reference: (*value, *error) });
+        answer.values.push(Comparison {
+            what: format!("{what} of {name}"),
+            found,
+            reference: (*value, *error),
+        });
     };
     for (kind, marginals) in [("p", &found.p), ("t", &found.t)] {
         for (x, marginal) in marginals.iter().enumerate() {
@@ -311,7 +323,9 @@ fn of_posterior(reference: &Reference, found: &posterior::Posterior) -> Answer {
 /// The answers to the cases that pass the filter, in the full run those to all.
 fn answers(of: &str, quick: &[&str]) -> Vec<Answer> {
     let full = std::env::var_os("SOTTOVOCE_FULL").is_some();
-    let chosen = |r: &Reference| r.case.name.starts_with(of) && (full || quick.iter().any(|q| r.case.name.starts_with(q)));
+    let chosen = |r: &Reference| {
+        r.case.name.starts_with(of) && (full || quick.iter().any(|q| r.case.name.starts_with(q)))
+    };
     let references: Vec<Reference> = references().into_iter().filter(|r| chosen(r)).collect();
     assert!(full || references.len() == quick.len(), "{of}: {} of {}", references.len(), quick.len());
     references.par_iter().enumerate().map(|(i, reference)| answer(reference, i)).collect()
@@ -320,8 +334,12 @@ fn answers(of: &str, quick: &[&str]) -> Vec<Answer> {
 /// No value further than four combined standard errors, and nothing refused.
 fn assert_right(of: &str, quick: &[&str]) {
     let answers = answers(of, quick);
-    let wrong: Vec<String> =
-        answers.iter().flat_map(|a| &a.values).filter(|c| !(c.z().abs() <= 4.0)).map(Comparison::text).collect();
+    let wrong: Vec<String> = answers
+        .iter()
+        .flat_map(|a| &a.values)
+        .filter(|c| !(c.z().abs() <= 4.0))
+        .map(Comparison::text)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     let refusals: Vec<&String> = answers.iter().flat_map(|a| &a.refusals).collect();
     assert!(refusals.is_empty(), "{refusals:#?}");

@@ -118,7 +118,8 @@ impl Sample {
         for _ in 0..draws {
             let (p, ln_density) = proposal.draw(rng);
             let inside = p.iter().all(|p_x| *p_x > 0.0);
-            let ln_p: Vec<f64> = if inside { p.iter().map(|p_x| p_x.ln()).collect() } else { proposal.centre() };
+            let ln_p: Vec<f64> =
+                if inside { p.iter().map(|p_x| p_x.ln()).collect() } else { proposal.centre() };
             sample.ln_weights.push(if inside { target.h(&ln_p) - ln_density } else { f64::NEG_INFINITY });
             sample.values.push(functions(&ln_p));
         }
@@ -260,7 +261,10 @@ impl Proposal {
             - ln_gamma(0.5 * FREEDOM)
             - 0.5 * d * (FREEDOM * std::f64::consts::PI).ln()
             + ln_root;
-        (shifted(&self.mode, &step, self.base), ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p())
+        (
+            shifted(&self.mode, &step, self.base),
+            ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p(),
+        )
     }
 }
 

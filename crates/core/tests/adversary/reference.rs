@@ -74,7 +74,10 @@ impl Reference {
     }
 
     pub fn value(&self, name: &str) -> &Value {
-        self.values.iter().find(|v| v.name == name).unwrap_or_else(|| panic!("no {name} of {}", self.case.name))
+        self.values
+            .iter()
+            .find(|v| v.name == name)
+            .unwrap_or_else(|| panic!("no {name} of {}", self.case.name))
     }
 
     pub fn line(&self) -> String {
