@@ -50,7 +50,9 @@ pub(crate) fn mean(
         let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
         let stopped = draw_round(&mut draws, round, &source, &progress, draw);
         if draws.iter().flatten().any(|number| !number.is_finite()) {
-            return Err(Absence::NoMethod { what: "a draw of Monte Carlo is not finite, or its weights degenerate" });
+            return Err(Absence::NoMethod {
+                what: "a draw of Monte Carlo is not finite, or its weights degenerate",
+            });
         }
         let (value, error) = regression(&draws);
         let found = Evaluation::new(value + offset.value, error.hypot(offset.error), Method::MonteCarlo);

@@ -34,18 +34,23 @@ pub fn posterior(reports: &Reports, prior: &Mixture, draws: usize, seed: u64) ->
         .parts
         .iter()
         .enumerate()
-        .map(|(j, alpha)| Sample::new(reports, alpha, draws, &mut stream(seed, j as u64), &moments(reports, a)))
+        .map(|(j, alpha)| {
+            Sample::new(reports, alpha, draws, &mut stream(seed, j as u64), &moments(reports, a))
+        })
         .collect();
     let whole = summary(&samples, prior, a, None);
     let without: Vec<Vec<f64>> = (0..BATCHES).map(|b| summary(&samples, prior, a, Some(b))).collect();
     let names = names(a);
-    names.into_iter().enumerate().map(|(i, name)| {
-        let mean = without.iter().map(|v| v[i]).sum::<f64>() / BATCHES as f64;
-        let squares = without.iter().map(|v| (v[i] - mean).powi(2)).sum::<f64>();
-        let error = (squares * (BATCHES - 1) as f64 / BATCHES as f64).sqrt();
-        Value::new(name, whole[i], error)
-    })
-    .collect()
+    names
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| {
+            let mean = without.iter().map(|v| v[i]).sum::<f64>() / BATCHES as f64;
+            let squares = without.iter().map(|v| (v[i] - mean).powi(2)).sum::<f64>();
+            let error = (squares * (BATCHES - 1) as f64 / BATCHES as f64).sqrt();
+            Value::new(name, whole[i], error)
+        })
+        .collect()
 }
 
 pub fn names(a: usize) -> Vec<String> {
@@ -103,14 +108,18 @@ impl Sample {
         rng: &mut ChaCha8Rng,
         functions: &dyn Fn(&[f64]) -> Vec<f64>,
     ) -> Self {
-        assert!(alpha.iter().all(|a| *a >= LEAST_ALPHA), "importance sampling is not for sparse priors: {alpha:?}");
+        assert!(
+            alpha.iter().all(|a| *a >= LEAST_ALPHA),
+            "importance sampling is not for sparse priors: {alpha:?}"
+        );
         let target = Target { reports, alpha };
         let proposal = Proposal::around(&target);
         let mut sample = Sample { ln_weights: Vec::new(), values: Vec::new() };
         for _ in 0..draws {
             let (p, ln_density) = proposal.draw(rng);
             let inside = p.iter().all(|p_x| *p_x > 0.0);
-            let ln_p: Vec<f64> = if inside { p.iter().map(|p_x| p_x.ln()).collect() } else { proposal.centre() };
+            let ln_p: Vec<f64> =
+                if inside { p.iter().map(|p_x| p_x.ln()).collect() } else { proposal.centre() };
             sample.ln_weights.push(if inside { target.h(&ln_p) - ln_density } else { f64::NEG_INFINITY });
             sample.values.push(functions(&ln_p));
         }
@@ -252,7 +261,10 @@ impl Proposal {
             - ln_gamma(0.5 * FREEDOM)
             - 0.5 * d * (FREEDOM * std::f64::consts::PI).ln()
             + ln_root;
-        (shifted(&self.mode, &step, self.base), ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p())
+        (
+            shifted(&self.mode, &step, self.base),
+            ln_constant - 0.5 * (FREEDOM + d) * (squares / FREEDOM).ln_1p(),
+        )
     }
 }
 

@@ -62,13 +62,28 @@ fn posteriors() -> Vec<(Case, Method)> {
     let tempering = Method::Tempering { particles: 300, steps: 30, sweeps: 2, draws: 100 };
     let importance = Method::Importance { draws: 40_000, inner: 1 };
     vec![
-        (simulated("the less likely part", "oue 3 0.2", far_3.clone(), &[0.13, 0.77, 0.1], 3000), Method::Quadrature),
+        (
+            simulated("the less likely part", "oue 3 0.2", far_3.clone(), &[0.13, 0.77, 0.1], 3000),
+            Method::Quadrature,
+        ),
         (simulated("two likely parts", "oue 3 0.2", far_3, &[0.36, 0.54, 0.1], 1500), Method::Quadrature),
-        (counted("a thin ridge", RIDGE, Mixture::single(vec![0.3, 0.5, 25.0]), [450_000, 550_000]), Method::Quadrature),
+        (
+            counted("a thin ridge", RIDGE, Mixture::single(vec![0.3, 0.5, 25.0]), [450_000, 550_000]),
+            Method::Quadrature,
+        ),
         (counted("a thin ridge, Jeffreys", RIDGE, symmetric(3, 0.5), [45_000, 55_000]), Method::Quadrature),
-        (counted("a thinner ridge, Jeffreys", RIDGE, symmetric(3, 0.5), [450_000, 550_000]), Method::Quadrature),
-        (simulated("evidence, OUE", "oue 6 2", symmetric(6, 0.5), &[0.4, 0.2, 0.2, 0.1, 0.08, 0.02], 600), tempering),
-        (simulated("evidence, far parts", "oue 6 2", far_6, &[0.5, 0.1, 0.1, 0.1, 0.1, 0.1], 600), importance),
+        (
+            counted("a thinner ridge, Jeffreys", RIDGE, symmetric(3, 0.5), [450_000, 550_000]),
+            Method::Quadrature,
+        ),
+        (
+            simulated("evidence, OUE", "oue 6 2", symmetric(6, 0.5), &[0.4, 0.2, 0.2, 0.1, 0.08, 0.02], 600),
+            tempering,
+        ),
+        (
+            simulated("evidence, far parts", "oue 6 2", far_6, &[0.5, 0.1, 0.1, 0.1, 0.1, 0.1], 600),
+            importance,
+        ),
     ]
 }
 

@@ -88,9 +88,7 @@ pub fn estimate(draws: &[Draw], known: Option<f64>) -> Estimate {
     let (value, control) = (average(&middle), average(&|d| d.control));
     let variance = average(&|d| (d.control - control).powi(2));
     let slope = match known {
-        Some(_) if variance > 0.0 => {
-            average(&|d| (middle(d) - value) * (d.control - control)) / variance
-        }
+        Some(_) if variance > 0.0 => average(&|d| (middle(d) - value) * (d.control - control)) / variance,
         _ => 0.0,
     };
     let residual = average(&|d| (middle(d) - value - slope * (d.control - control)).powi(2));
@@ -277,7 +275,8 @@ impl Filter {
         for particle in &self.particles {
             let ln_p = particle.draw(prior, rng);
             h += particle.weight * reports.ln_likelihood(&ln_p);
-            let ln_values: f64 = particle.t.iter().zip(&ln_p).filter(|(t, _)| **t > 0.0).map(|(t, l)| t * l).sum();
+            let ln_values: f64 =
+                particle.t.iter().zip(&ln_p).filter(|(t, _)| **t > 0.0).map(|(t, l)| t * l).sum();
             control += particle.weight * (ln_values - ln_sum_exp(&particle.ln_parts));
         }
         (h, control)
@@ -339,8 +338,7 @@ impl Particle {
 /// `I(X⃗;P)` under one Dirichlet distribution: `n Σ_x ᾱ_x E'[ln P_x] − E ln m(x⃗)`, with the beta-binomial distribution of each tally.
 pub fn users_information(alpha: &[f64], n: u64) -> f64 {
     let (total, n_f) = (alpha.iter().sum::<f64>(), n as f64);
-    let told: f64 =
-        alpha.iter().map(|a| n_f * a / total * (digamma(a + 1.0) - digamma(total + 1.0))).sum();
+    let told: f64 = alpha.iter().map(|a| n_f * a / total * (digamma(a + 1.0) - digamma(total + 1.0))).sum();
     let ln_m: f64 = alpha.iter().map(|a| mean_ln_rising(*a, total - a, n)).sum::<f64>()
         - (ln_gamma(total + n_f) - ln_gamma(total));
     told - ln_m
@@ -352,8 +350,7 @@ fn mean_ln_rising(alpha: f64, others: f64, n: u64) -> f64 {
     let term = |t: u64| {
         let t = t as f64;
         let ln_choose = ln_gamma(n_f + 1.0) - ln_gamma(t + 1.0) - ln_gamma(n_f - t + 1.0);
-        let ln_probability =
-            ln_choose + ln_beta(&[alpha + t, others + n_f - t]) - ln_beta(&[alpha, others]);
+        let ln_probability = ln_choose + ln_beta(&[alpha + t, others + n_f - t]) - ln_beta(&[alpha, others]);
         ln_probability.exp() * (ln_gamma(alpha + t) - ln_gamma(alpha))
     };
     (0..=n).map(term).sum()

@@ -67,14 +67,16 @@ pub fn posterior(reports: &Reports, prior: &Mixture) -> Posterior {
     Posterior {
         ln_evidence,
         p: (0..a).map(|x| (m[x] + top[x].exp(), sd(m[x], m[a + x]))).collect(),
-        t: (0..a)
-            .map(|x| (n * m[2 * a + x] + t_top[x], n * sd(m[2 * a + x], m[3 * a + x])))
-            .collect(),
+        t: (0..a).map(|x| (n * m[2 * a + x] + t_top[x], n * sd(m[2 * a + x], m[3 * a + x]))).collect(),
     }
 }
 
 /// `ln m(y⃗)` and the posterior mean of a function of `ln p`.
-pub fn mean_over(reports: &Reports, prior: &Mixture, features: &dyn Fn(&[f64]) -> Vec<f64>) -> (f64, Vec<f64>) {
+pub fn mean_over(
+    reports: &Reports,
+    prior: &Mixture,
+    features: &dyn Fn(&[f64]) -> Vec<f64>,
+) -> (f64, Vec<f64>) {
     let parts: Vec<(f64, Vec<f64>)> = prior
         .weights
         .iter()
@@ -106,8 +108,8 @@ pub fn distribution_information(rows: &[Vec<f64>], prior: &Mixture, n: u64) -> f
     let noise = n as f64 * mean_over(&nothing, prior, &given_p).1[0];
     let mut entropy = 0.0;
     for counts in compositions(n, rows.len()) {
-        let ln_orders = ln_gamma(n as f64 + 1.0)
-            - counts.iter().map(|c| ln_gamma(*c as f64 + 1.0)).sum::<f64>();
+        let ln_orders =
+            ln_gamma(n as f64 + 1.0) - counts.iter().map(|c| ln_gamma(*c as f64 + 1.0)).sum::<f64>();
         let reports = Reports::new(rows.iter().cloned().zip(counts).collect());
         let ln_m = mean_over(&reports, prior, &|_| Vec::new()).0;
         entropy -= (ln_orders + ln_m).exp() * ln_m;
@@ -232,8 +234,7 @@ fn unimodal(profile: &dyn Fn(f64) -> f64, value: &dyn Fn(f64) -> Mass, range: f6
     }
     ends.sort_by(f64::total_cmp);
     ends.dedup();
-    let mut panels: Vec<Panel> =
-        ends.windows(2).map(|w| Panel::new(w[0], w[1], best, value)).collect();
+    let mut panels: Vec<Panel> = ends.windows(2).map(|w| Panel::new(w[0], w[1], best, value)).collect();
     for _ in 0..400 {
         let total: f64 = panels.iter().map(|p| p.sums[0]).sum();
         let off: f64 = panels.iter().map(|p| p.off).sum();

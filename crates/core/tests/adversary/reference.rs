@@ -74,7 +74,10 @@ impl Reference {
     }
 
     pub fn value(&self, name: &str) -> &Value {
-        self.values.iter().find(|v| v.name == name).unwrap_or_else(|| panic!("no {name} of {}", self.case.name))
+        self.values
+            .iter()
+            .find(|v| v.name == name)
+            .unwrap_or_else(|| panic!("no {name} of {}", self.case.name))
     }
 
     pub fn line(&self) -> String {
@@ -102,7 +105,8 @@ fn parse_prior(text: &str) -> Mixture {
 }
 
 fn prior_text(prior: &Mixture) -> String {
-    let run = |run: &[f64]| if run.len() == 1 { run[0].to_string() } else { format!("{}^{}", run[0], run.len()) };
+    let run =
+        |run: &[f64]| if run.len() == 1 { run[0].to_string() } else { format!("{}^{}", run[0], run.len()) };
     let join = |alpha: &Vec<f64>| alpha.chunk_by(|l, r| l == r).map(run).collect::<Vec<_>>().join(" ");
     let part = |(w, alpha): (&f64, &Vec<f64>)| format!("{w} x {}", join(alpha));
     prior.weights.iter().zip(&prior.parts).map(part).collect::<Vec<_>>().join(" + ")
@@ -131,6 +135,13 @@ impl Data {
 }
 
 impl Case {
+    /// The number of a random case.
+    pub fn number(&self) -> Option<usize> {
+        let rest =
+            self.name.strip_prefix("random information ").or(self.name.strip_prefix("random posterior "))?;
+        rest.split(',').next()?.parse().ok()
+    }
+
     pub fn protocol(&self) -> Protocol {
         parse_protocol(&mut self.words.split(' '))
     }

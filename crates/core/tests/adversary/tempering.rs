@@ -135,7 +135,8 @@ impl Problem<'_> {
     fn run(&self, kept: Option<&[State]>, rng: &mut ChaCha8Rng) -> Population {
         let count = self.effort.particles;
         let mut states: Vec<State> = (0..count).map(|_| self.state(self.prior.draw(rng))).collect();
-        let mut population = Population { states: Vec::new(), weights: vec![1.0 / count as f64; count], ln_evidence: 0.0 };
+        let mut population =
+            Population { states: Vec::new(), weights: vec![1.0 / count as f64; count], ln_evidence: 0.0 };
         for j in 1..=self.effort.steps {
             if let Some(path) = kept {
                 states[0] = path[j - 1].clone();
