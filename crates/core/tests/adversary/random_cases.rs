@@ -98,7 +98,8 @@ fn information(i: usize, rng: &mut ChaCha8Rng) -> (Case, Method) {
         2 => {
             let (a, b) = (rng.random_range(3..=6), rng.random_range(4..=6));
             let words = matrix(b, a, 0.4, rng);
-            ("matrix", words, dirichlet(a, 0.05, 3.0, rng), users(20.0, 120.0, rng), filter(128, 4, 1500))
+            let method = Method::Tempering { particles: 60, steps: 20, sweeps: 3, draws: 1000 };
+            ("matrix", words, dirichlet(a, 0.05, 3.0, rng), users(20.0, 120.0, rng), method)
         }
         3 => {
             let a = rng.random_range(3..=5);

@@ -135,6 +135,13 @@ impl Data {
 }
 
 impl Case {
+    /// The number of a random case.
+    pub fn number(&self) -> Option<usize> {
+        let rest =
+            self.name.strip_prefix("random information ").or(self.name.strip_prefix("random posterior "))?;
+        rest.split(',').next()?.parse().ok()
+    }
+
     pub fn protocol(&self) -> Protocol {
         parse_protocol(&mut self.words.split(' '))
     }
