@@ -163,7 +163,7 @@ fn within_bounds(question: &Question<'_>, found: Evaluation) -> Result<Evaluatio
     }
     let highest = most_information(question).unwrap_or(f64::INFINITY);
     let off = if found.value < 0.0 { found.value } else { (found.value - highest).max(0.0) };
-    if !(off.abs() <= MAX_DEVIATION * found.error) {
+    if off.is_nan() || off.abs() > MAX_DEVIATION * found.error {
         let what = if question.tally { "0 ≤ I(Y;T) ≤ H(T)" } else { "0 ≤ I(Y;P) ≤ I(X;P)" };
         return Err(Error::FailedCheck { what, off, error: found.error }.into());
     }

@@ -113,7 +113,7 @@ fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
     let total = found.n as f64 + prior.total();
     for ((p, t), alpha) in found.p.iter().zip(&found.t).zip(prior.alpha()) {
         let off = total * p.mean - alpha - t.mean;
-        if !(off.abs() <= MAX_DEVIATION * total) {
+        if off.is_nan() || off.abs() > MAX_DEVIATION * total {
             return Err(Error::FailedCheck { what: TALLY_LAW, off, error: 0.0 });
         }
     }

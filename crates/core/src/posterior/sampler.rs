@@ -201,7 +201,7 @@ impl<'p> Part<'p> {
             let (off, sd) = moments_of(&(0..BATCHES).map(batch).collect::<Vec<f64>>());
             let error = sd / (BATCHES as f64).sqrt();
             // The second term is rounding in a tally that is all but known.
-            if !(off.abs() <= MAX_DEVIATION * error + 1e-9 * total) {
+            if off.is_nan() || off.abs() > MAX_DEVIATION * error + 1e-9 * total {
                 return Err(Error::FailedCheck { what: TALLY_LAW, off, error });
             }
         }
@@ -218,7 +218,7 @@ impl Sampled<'_> {
         Posterior {
             n: self.parts[0].problem.likelihood.n(),
             method: Method::MonteCarlo,
-            log_evidence: self.evidence.clone(),
+            log_evidence: self.evidence,
             p,
             t,
             t_quantiles: Method::MonteCarlo,
