@@ -313,7 +313,7 @@ fn cholesky(m: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
         for j in 0..=i {
             let rest = m[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
             if i == j {
-                if !(rest > 0.0) {
+                if rest.is_nan() || rest <= 0.0 {
                     return None;
                 }
                 l[i][i] = rest.sqrt();

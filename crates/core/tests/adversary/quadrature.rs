@@ -149,7 +149,7 @@ impl Integrand<'_> {
     }
 
     /// The largest value of `h` for given first sticks, with `ln_rest` of the mass left, and where.
-    fn best(&self, sticks: &mut Vec<f64>, ln_rest: f64) -> (f64, Vec<f64>) {
+    fn best(&self, sticks: &mut [f64], ln_rest: f64) -> (f64, Vec<f64>) {
         if sticks.len() + 1 == self.alpha.len() {
             let ln_p = [&sticks[..], &[ln_rest]].concat();
             return (self.h(&ln_p), ln_p);
@@ -180,7 +180,7 @@ impl Integrand<'_> {
     }
 
     /// The mass over all later sticks and the means of the features.
-    fn integrate(&self, sticks: &mut Vec<f64>, ln_rest: f64, features: &dyn Fn(&[f64]) -> Vec<f64>) -> Mass {
+    fn integrate(&self, sticks: &mut [f64], ln_rest: f64, features: &dyn Fn(&[f64]) -> Vec<f64>) -> Mass {
         if sticks.len() + 1 == self.alpha.len() {
             let ln_p = [&sticks[..], &[ln_rest]].concat();
             return (self.h(&ln_p), features(&ln_p));
@@ -276,7 +276,7 @@ struct Panel {
 const KRONROD: [(f64, f64, f64); 8] = [
     (0.0, 0.209_482_141_084_727_83, 0.417_959_183_673_469_4),
     (0.207_784_955_007_898_47, 0.204_432_940_075_298_9, 0.0),
-    (0.405_845_151_377_397_17, 0.190_350_578_064_785_4, 0.381_830_050_505_118_94),
+    (0.405_845_151_377_397_2, 0.190_350_578_064_785_4, 0.381_830_050_505_118_9),
     (0.586_087_235_467_691_1, 0.169_004_726_639_267_9, 0.0),
     (0.741_531_185_599_394_4, 0.140_653_259_715_525_92, 0.279_705_391_489_276_67),
     (0.864_864_423_359_769_1, 0.104_790_010_322_250_18, 0.0),

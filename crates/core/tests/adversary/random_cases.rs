@@ -115,7 +115,8 @@ fn information(i: usize, rng: &mut ChaCha8Rng) -> (Case, Method) {
             ("sure", words, dirichlet(a, 5.0, 200.0, rng), users(1e3, 1e6, rng), method)
         }
         5 => {
-            let prior = if i / 7 % 2 == 0 { dirichlet(3, 0.05, 200.0, rng) } else { far_parts(3, rng) };
+            let prior =
+                if (i / 7).is_multiple_of(2) { dirichlet(3, 0.05, 200.0, rng) } else { far_parts(3, rng) };
             let words = matrix(2, 3, 0.5, rng);
             ("not faithful", words, prior, users(1.0, 100.0, rng), Method::Quadrature)
         }

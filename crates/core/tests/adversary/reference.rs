@@ -205,8 +205,8 @@ impl Case {
 }
 
 /// Reads a protocol in prefix notation.
-fn parse_protocol<'t>(words: &mut dyn Iterator<Item = &'t str>) -> Protocol {
-    fn next<'t, T: std::str::FromStr>(words: &mut dyn Iterator<Item = &'t str>) -> T {
+fn parse_protocol(words: &mut dyn Iterator<Item = &str>) -> Protocol {
+    fn next<T: std::str::FromStr>(words: &mut dyn Iterator<Item = &str>) -> T {
         words.next().unwrap().parse().ok().unwrap()
     }
     let kind = words.next().unwrap();
