@@ -63,6 +63,15 @@ impl Evaluation {
         Evaluation::new(value, value.abs() * f64::EPSILON * f64::from(operations), Method::ClosedForm)
     }
 
+    /// An information in nats, found from probabilities whose relative error is `rounding`.
+    ///
+    /// Relative changes `δ_uy` of the likelihoods `f(y|u)` change `I = E ln(f/f̄)` by `E[δ ln(f/f̄)]` to first order, and `E|ln(f/f̄)| ≤ I + √(2I)`
+    /// (Pinsker's inequality).
+    pub(crate) fn of_rounded(self, rounding: f64) -> Self {
+        let size = self.value.abs() + (2.0 * self.value.abs()).sqrt() + rounding;
+        Evaluation { error: self.error + rounding * size, ..self }
+    }
+
     /// The sum of two numbers. Standard errors of independent draws would add in squares; a plain sum is also right when
     /// they are not independent.
     pub fn plus(self, other: Evaluation) -> Self {

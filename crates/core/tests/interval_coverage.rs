@@ -273,11 +273,11 @@ fn standard_errors_of_many_reports_are_true() {
                 .map(|_| Estimation::new(&protocol, simulated(&protocol, &p, 1000, &mut rng), 0.9).unwrap())
                 .map(|estimation| estimation.estimate(estimator).unwrap())
                 .collect();
-            for x in 0..4 {
+            for (x, p_x) in p.iter().enumerate() {
                 let mean =
                     |of: &dyn Fn(usize) -> f64| (0..found.len()).map(of).sum::<f64>() / found.len() as f64;
                 let stated = mean(&|i| found[i].standard_errors.as_ref().unwrap()[x]);
-                let spread = mean(&|i| (found[i].values[x] - p[x]).powi(2)).sqrt();
+                let spread = mean(&|i| (found[i].values[x] - p_x).powi(2)).sqrt();
                 assert!((stated / spread - 1.0).abs() < 0.15, "{name} {estimator:?} {x}: {stated} {spread}");
             }
         }

@@ -57,9 +57,9 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let gap = |(m, typical): (&f64, &f64)| {
         if *typical > 0.0 { typical * entropy_gap((m - typical) / typical) } else { 0.0 }
     };
-    let one = n as f64 * reduced.one_report();
-    let value = one - tallies.iter().zip(&typical).map(gap).sum::<f64>();
-    Evaluation::new(value, rounding(n, one), Method::Enumeration)
+    let one = reduced.one_report().times(n as f64);
+    let value = one.value - tallies.iter().zip(&typical).map(gap).sum::<f64>();
+    Evaluation::new(value, rounding(n, one.value) + one.error, Method::Enumeration)
 }
 
 /// `I(Y⃗;T)`.

@@ -258,7 +258,7 @@ impl Response<'_> {
     }
 
     /// `I(Y;P)` of one report.
-    pub(crate) fn one_report(&self) -> f64 {
+    pub(crate) fn one_report(&self) -> Evaluation {
         let of_value = |x: usize| {
             let typical = 1.0 + self.beta * self.mean(x);
             // The two deviations from 1 are written so that a tiny β keeps its digits.
@@ -267,9 +267,14 @@ impl Response<'_> {
                 let alpha = d.alpha()[x];
                 Law::Dirichlet(vec![alpha, d.total() - alpha]).mean_gap(&c)
             };
-            typical / (self.a as f64 + self.beta) * self.parts.iter().map(|(w, d)| w * gap(d)).sum::<f64>()
+            let share = typical / (self.a as f64 + self.beta);
+            let parts = self.parts.iter().map(|(w, d)| gap(d).times(w * share));
+            parts.fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
         };
-        if self.symmetric() { self.a as f64 * of_value(0) } else { (0..self.a).map(of_value).sum() }
+        if self.symmetric() {
+            return of_value(0).times(self.a as f64);
+        }
+        (0..self.a).map(of_value).fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
     }
 
     /// `ln(1 + β E P_x)`.
@@ -313,10 +318,11 @@ pub(crate) fn distribution(response: &Response<'_>, n: u64) -> Evaluation {
     let firsts: Vec<u64> = (0..=n).collect();
     let results: Vec<[f64; 2]> = firsts.par_iter().map(|s| sum.branch(*s)).collect();
     let [gap, total] = results.iter().fold([0.0; 2], |[g, t], [dg, dt]| [g + dg, t + dt]);
-    let one = n as f64 * response.one_report();
-    let value = one - gap;
+    let one = response.one_report().times(n as f64);
+    let value = one.value - gap;
     let missing = (total - 1.0).abs() * (1.0 + value.abs());
-    Evaluation::new(value, missing.min(value.abs()) + 16.0 * f64::EPSILON * one, Method::Enumeration)
+    let rounding = 16.0 * f64::EPSILON * one.value + one.error;
+    Evaluation::new(value, missing.min(value.abs()) + rounding, Method::Enumeration)
 }
 
 /// The tables that all tallies share.

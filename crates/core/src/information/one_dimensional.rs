@@ -368,7 +368,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let line =
         if reduced.inputs() == 2 { Line::new(reduced, n) } else { Line::of_image(reduced, &between, n) };
     let pi = &reduced.typical;
-    let one = users * reduced.one_report();
+    let Evaluation { value: one, error: one_error, .. } = reduced.one_report().times(users);
     let direct = one > 1.0 && users > MANY_USERS;
     let term = |(s, count): &(f64, f64)| {
         let ln_typical = -point_term(*s, users * pi[0]) - point_term(users - s, users * pi[1])
@@ -390,7 +390,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let missing = ((total - 1.0).abs() * (1.0 + value.abs())).min(value.abs());
     // The density of more than two inputs is good to 1e-11.
     let density = if reduced.inputs() > 2 { 1e-11 * (1.0 + value.abs()).min(value.abs()) } else { 0.0 };
-    let rounding = 4e-16 * users.min(1e3 * one) + 1e-15 * one;
+    let rounding = 4e-16 * users.min(1e3 * one) + 1e-15 * one + if direct { 0.0 } else { one_error };
     Evaluation::new(value, missing + density + rounding, Method::Quadrature)
 }
 

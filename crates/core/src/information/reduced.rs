@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::stirling::{entropy_gap, ln_factorial};
 use crate::error::Result;
+use crate::evaluation::{Evaluation, Method};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use crate::special::{ln_beta, ln_gamma};
@@ -77,11 +78,17 @@ impl Law {
     }
 
     /// `E φ(R − 1)` of `R = Σ_x c_x P_x`.
-    pub(crate) fn mean_gap(&self, c: &[f64]) -> f64 {
+    pub(crate) fn mean_gap(&self, c: &[f64]) -> Evaluation {
+        let small = c.iter().all(|c_x| (c_x - 1.0).abs() < 0.05);
         match self {
-            Law::Point(p) => entropy_gap(c.iter().zip(p).map(|(c_x, p_x)| (c_x - 1.0) * p_x).sum()),
-            Law::Dirichlet(alpha) if c.iter().all(|c_x| (c_x - 1.0).abs() < 0.05) => gap_by_moments(alpha, c),
-            Law::Dirichlet(alpha) => gap_by_integral(alpha, c),
+            Law::Point(p) => {
+                let along = c.iter().zip(p).map(|(c_x, p_x)| (c_x - 1.0) * p_x).sum();
+                Evaluation::closed_form(entropy_gap(along), 8)
+            }
+            Law::Dirichlet(alpha) if small => Evaluation::closed_form(gap_by_moments(alpha, c), 8),
+            Law::Dirichlet(alpha) => {
+                Evaluation::new(gap_by_integral(alpha, c), INTEGRAL_ERROR, Method::ClosedForm)
+            }
         }
     }
 }
@@ -124,6 +131,9 @@ fn gap_by_moments(alpha: &[f64], c: &[f64]) -> f64 {
     }
     sum
 }
+
+/// The error of a gap by its integral: rounding of a sum of hundreds of terms of size 1. Up to `6e-15` were seen, for two to twelve inputs and parameters from 0.1 to 30.
+const INTEGRAL_ERROR: f64 = 2e-14;
 
 /// `E[R ln R] − E R + 1` by the one-dimensional integral for Dirichlet means,
 /// `E[R ln R] = ∫ [ m (1+t)^{−α0−1} − Π_x (1+c_x t)^{−α_x} Σ_x c_x α_x/(α0 (1+c_x t)) ] dt/t`, by the trapezoidal rule in `ln t`.
@@ -210,9 +220,11 @@ impl Reduced {
     }
 
     /// `I(Y;P)` of one report, `Σ_y π_y E φ(R_y − 1)`.
-    pub(crate) fn one_report(&self) -> f64 {
-        let of_output = |c: &[f64]| self.parts.iter().map(|(w, law)| w * law.mean_gap(c)).sum::<f64>();
-        self.typical.iter().zip(&self.ratios).map(|(pi, c)| pi * of_output(c)).sum()
+    pub(crate) fn one_report(&self) -> Evaluation {
+        let outputs = self.typical.iter().zip(&self.ratios);
+        let terms =
+            outputs.flat_map(|(pi, c)| self.parts.iter().map(move |(w, law)| law.mean_gap(c).times(pi * w)));
+        terms.fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
     }
 
     /// `ln P(T = t)`.
@@ -265,6 +277,22 @@ mod tests {
         let (alpha, c) = (vec![0.3, 1.2, 2.5], [1.04, 0.97, 1.009_6]);
         let (moments, integral) = (gap_by_moments(&alpha, &c), gap_by_integral(&alpha, &c));
         assert!((moments - integral).abs() < 1e-15, "{moments:e} {integral:e}");
+    }
+
+    /// The moments are exact to a relative 1e-15.
+    #[test]
+    fn the_integral_has_its_error() {
+        let mut worst = 0f64;
+        for a in 2..=12 {
+            for (j, scale) in [0.1, 0.5, 1.0, 5.0, 30.0].into_iter().enumerate() {
+                let alpha: Vec<f64> = (0..a).map(|x| scale * (1.0 + ((x * 7 + j) % 5) as f64)).collect();
+                let c: Vec<f64> =
+                    (0..a).map(|x| 0.951 + 0.098 * ((x * 5 + j) % a) as f64 / (a - 1) as f64).collect();
+                worst = worst.max((gap_by_moments(&alpha, &c) - gap_by_integral(&alpha, &c)).abs());
+            }
+        }
+        println!("largest difference {worst:e}");
+        assert!(worst < INTEGRAL_ERROR, "{worst:e}");
     }
 
     #[test]

@@ -190,8 +190,10 @@ fn given(protocol: &Protocol, part: Part<'_>) -> Result<Leakage, Absence> {
         Protocol::SubsetSelection(s) => leakage::subset_selection(s.size(), s.epsilon(), &prior()),
         Protocol::Deterministic(map) => leakage::deterministic(part.masses(), map.map(), part.is_point()),
         Protocol::Erasure(erasure) => leakage::erasure(erasure.reveal(), &prior()),
-        Protocol::Matrix(matrix) => of_matrix(matrix, part),
-        Protocol::Composition(composition) => of_matrix(composition.composed()?, part),
+        Protocol::Matrix(matrix) => of_matrix(matrix, part).of_rounded(matrix.rounding()),
+        Protocol::Composition(composition) => {
+            of_matrix(composition.composed()?, part).of_rounded(composition.rounding())
+        }
         Protocol::Product(product) => return of_product(product, part),
         Protocol::Mixture(mixture) => {
             let parts = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
@@ -230,7 +232,10 @@ fn of_product(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
     let mut directions = MergedRows::new(product.inputs());
     let sorted = part.is_symmetric();
     match product.for_each_row(|row| add_direction(&mut directions, row, sorted)) {
-        Ok(()) => Ok(Leakage::exact(of_directions(&directions.into_matrix(), part))),
+        Ok(()) => {
+            let found = of_directions(&directions.into_matrix(), part);
+            Ok(Leakage::exact(found.of_rounded(product.rounding())))
+        }
         Err(Error::TooLarge { .. }) => bracket(product, part),
         Err(error) => Err(error.into()),
     }

@@ -39,6 +39,15 @@ impl Question<'_> {
         self.settings.tolerance.unwrap_or(Options::default().tolerance)
     }
 
+    /// The relative error of the probabilities of all reports, in the mean square: those of single reports have mean 0 given who sent them, since columns sum
+    /// to 1. Randomised response is not found from its matrix.
+    fn rounding(&self) -> f64 {
+        match self.protocol {
+            Protocol::GeneralisedRandomisedResponse(_) => 0.0,
+            protocol => (self.n as f64).sqrt() * protocol.rounding(),
+        }
+    }
+
     fn options(&self) -> Options<'_> {
         let default = Options::default();
         Options {
@@ -143,7 +152,7 @@ impl FiniteUsers {
                 Ok(distribution_asymptote(protocol.rank()?.value, constant, n))
             }
             _ => question.watched(Metric::AggregatorDistribution, |options| {
-                distribution_information(protocol, prior, n, options)
+                Ok(distribution_information(protocol, prior, n, options)?.of_rounded(question.rounding()))
             }),
         };
         self.distribution.get_or_init(find).clone()
@@ -159,7 +168,8 @@ impl FiniteUsers {
                 // Its parts are found one after the other, so that none is found twice.
                 let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
                 question.watched(Metric::AggregatorTally, |options| {
-                    tally_information(protocol, prior, n, &Options { distribution: known, ..*options })
+                    let options = Options { distribution: known, ..*options };
+                    Ok(tally_information(protocol, prior, n, &options)?.of_rounded(question.rounding()))
                 })
             }
         };

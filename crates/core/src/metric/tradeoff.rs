@@ -3,6 +3,7 @@
 use std::f64::consts::{E, PI};
 
 use super::answer::Absence;
+use super::worst_case_privacy::local_privacy_level;
 use crate::evaluation::Evaluation;
 use crate::protocol::Protocol;
 
@@ -21,11 +22,13 @@ pub fn utility_bound(protocol: &Protocol) -> Result<Evaluation, Absence> {
     if rank < a {
         return Err(Absence::NotFaithful { rank, a });
     }
-    let level = protocol.level()?;
+    let Evaluation { value: level, error: level_error, .. } = local_privacy_level(protocol)?;
     // ln(e^l − 1) = l + ln(1 − e^{−l}) does not overflow.
     let ln_odds = level + (-(-level).exp_m1()).ln();
     let bound = ln_odds - 0.5 * (2.0 * PI * E).ln();
-    let error = if bound.is_finite() { 8.0 * f64::EPSILON * (1.0 + ln_odds.abs()) } else { 0.0 };
+    // The slope of ln(e^l − 1) is 1/(1 − e^{−l}).
+    let rounding = 8.0 * f64::EPSILON * (1.0 + ln_odds.abs()) - level_error / (-level).exp_m1();
+    let error = if bound.is_finite() { rounding } else { 0.0 };
     Ok(Evaluation { error, ..Evaluation::closed_form(bound, 0) })
 }
 

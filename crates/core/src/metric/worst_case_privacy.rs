@@ -18,14 +18,13 @@ use crate::protocol::Protocol;
 /// inputs alike, and may be less otherwise. A composition has the level of its composed matrix.
 ///
 /// # Accuracy
-/// Exact where it is a parameter, else a relative `1e-15`.
+/// Exact where it is a parameter. The entries of a given matrix are taken as exact: a relative `1e-15`. Those of a composed matrix are rounded, which at high
+/// privacy is what limits the level: an *absolute* `1e-15` for each ten values or so, see [`Channel::level_error`](crate::protocol::Channel::level_error).
 ///
 /// # Errors
 /// A composition whose matrix would be too large.
 pub fn local_privacy_level(protocol: &Protocol) -> Result<Evaluation> {
-    let level = protocol.level()?;
-    let error = if level.is_finite() { 4.0 * f64::EPSILON * level } else { 0.0 };
-    Ok(Evaluation::new(level, error, Method::ClosedForm))
+    Ok(Evaluation::new(protocol.level()?, protocol.level_error()?, Method::ClosedForm))
 }
 
 /// Worst-case privacy `S^wc(Q)`: the share of a user's private information that stays hidden under the worst prior and output.

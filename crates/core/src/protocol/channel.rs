@@ -104,6 +104,15 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// As for [`level_between`](Channel::level_between).
     fn level(&self) -> Result<f64>;
 
+    /// A bound on the error of [`level`](Channel::level): that of a few operations where the level is a parameter or the entries are given, that of the
+    /// entries where they are computed.
+    ///
+    /// # Errors
+    /// As for [`level`](Channel::level).
+    fn level_error(&self) -> Result<f64> {
+        Ok(rounding_of(self.level()?))
+    }
+
     /// The level that holds between *all* pairs of different inputs, if there is one such level.
     fn uniform_level(&self) -> Option<f64>;
 
@@ -130,6 +139,15 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// # Errors
     /// As for [`rank`](Channel::rank).
     fn classes(&self) -> Result<usize>;
+
+    /// A bound on the relative error of the matrix's entries, where they are not given but computed. At high privacy the entries of a row are nearly equal, and what
+    /// is found from their differences has a much larger relative error.
+    fn rounding(&self) -> f64 {
+        // Entries are e^s with a sum s of about so many logarithms, of at most about this size.
+        let (terms, size) =
+            (1.0 + self.report_bits(), 1.0 + self.level().unwrap_or(0.0).min(-f64::MIN_POSITIVE.ln()));
+        8.0 * f64::EPSILON * terms * size
+    }
 
     /// The dense matrix.
     ///
@@ -178,4 +196,9 @@ pub trait Channel: fmt::Debug + Send + Sync {
             Err(Error::PriorSize { prior: p.len(), protocol: self.inputs() })
         }
     }
+}
+
+/// The error of a level that a few operations found.
+pub(super) fn rounding_of(level: f64) -> f64 {
+    if level.is_finite() { 4.0 * f64::EPSILON * level } else { 0.0 }
 }

@@ -48,7 +48,8 @@ impl Composition {
     pub fn composed(&self) -> Result<&Matrix> {
         let compose = || {
             let first = self.steps[0].to_matrix()?;
-            self.steps[1..].iter().try_fold(first, |matrix, step| matrix.then(&**step))
+            let composed = self.steps[1..].iter().try_fold(first, |matrix, step| matrix.then(&**step))?;
+            Ok(composed.with_rounding(self.rounding()))
         };
         self.composed.get_or_init(compose).as_ref().map_err(Clone::clone)
     }
@@ -129,6 +130,10 @@ impl Channel for Composition {
         if let [only] = &self.steps[..] { only.level() } else { self.composed()?.level() }
     }
 
+    fn level_error(&self) -> Result<f64> {
+        if let [only] = &self.steps[..] { only.level_error() } else { self.composed()?.level_error() }
+    }
+
     fn uniform_level(&self) -> Option<f64> {
         if let [only] = &self.steps[..] { only.uniform_level() } else { None }
     }
@@ -143,6 +148,12 @@ impl Channel for Composition {
 
     fn share_output(&self, x: usize, other: usize) -> Result<bool> {
         self.composed()?.share_output(x, other)
+    }
+
+    /// The errors of the steps, and those of the sums over what each step but the first takes, whose terms have one sign.
+    fn rounding(&self) -> f64 {
+        let sums = self.steps[1..].iter().map(|step| f64::EPSILON * (step.inputs() + 1) as f64);
+        self.steps.iter().map(|step| step.rounding()).chain(sums).sum()
     }
 
     fn classes(&self) -> Result<usize> {

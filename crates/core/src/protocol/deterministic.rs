@@ -121,6 +121,10 @@ impl Channel for Deterministic {
         Ok(self.map[x] == self.map[other])
     }
 
+    fn rounding(&self) -> f64 {
+        0.0
+    }
+
     fn classes(&self) -> Result<usize> {
         Ok(self.values().len())
     }

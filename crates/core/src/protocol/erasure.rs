@@ -103,6 +103,10 @@ impl Channel for Erasure {
         Ok(x == other || self.reveal < 1.0)
     }
 
+    fn rounding(&self) -> f64 {
+        f64::EPSILON
+    }
+
     fn classes(&self) -> Result<usize> {
         Ok(if self.reveal < 1.0 { 1 } else { self.a })
     }

@@ -108,6 +108,10 @@ impl Channel for GeneralisedRandomisedResponse {
         Ok(true)
     }
 
+    fn rounding(&self) -> f64 {
+        8.0 * f64::EPSILON
+    }
+
     fn classes(&self) -> Result<usize> {
         Ok(1)
     }

@@ -86,6 +86,10 @@ impl Channel for Identity {
         Ok(x == other)
     }
 
+    fn rounding(&self) -> f64 {
+        0.0
+    }
+
     fn classes(&self) -> Result<usize> {
         Ok(self.a)
     }

@@ -6,6 +6,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rand::{Rng, RngExt};
 
+use super::channel::rounding_of;
 use super::identity::index_below;
 use super::rank::{Rank, RowSpace};
 use super::{Channel, MAX_ENTRIES, check_inputs};
@@ -24,6 +25,8 @@ const PROPORTIONAL_BITS: i32 = 44;
 pub struct Matrix {
     a: usize,
     entries: Vec<f64>,
+    /// The relative error of the entries: 0 where they were given.
+    rounding: f64,
 }
 
 impl Matrix {
@@ -46,7 +49,7 @@ impl Matrix {
                 return Err(Error::Entry { y, x, value: row[x] });
             }
         }
-        let mut matrix = Matrix { a, entries: rows.into_iter().flatten().collect() };
+        let mut matrix = Matrix::from_stochastic(a, rows.into_iter().flatten().collect());
         matrix.normalise_columns()?;
         Ok(matrix)
     }
@@ -54,7 +57,12 @@ impl Matrix {
     /// A matrix whose columns are known to sum to 1 up to rounding.
     pub(crate) fn from_stochastic(a: usize, entries: Vec<f64>) -> Self {
         debug_assert_eq!(entries.len() % a, 0);
-        Matrix { a, entries }
+        Matrix { a, entries, rounding: 0.0 }
+    }
+
+    /// The same matrix, whose entries were computed with this relative error.
+    pub(crate) fn with_rounding(self, rounding: f64) -> Self {
+        Matrix { rounding, ..self }
     }
 
     fn normalise_columns(&mut self) -> Result<()> {
@@ -66,6 +74,7 @@ impl Matrix {
             }
             if (sum - 1.0).abs() > rounding {
                 self.entries.iter_mut().skip(x).step_by(self.a).for_each(|q| *q /= sum);
+                self.rounding = rounding;
             }
         }
         Ok(())
@@ -104,7 +113,7 @@ impl Matrix {
             let composed = MatMut::from_row_major_slice_mut(&mut entries, outer, self.a);
             matmul(composed, Accum::Replace, after.as_mat(), self.as_mat(), 1.0, Par::Seq);
         }
-        Ok(Matrix { a: self.a, entries })
+        Ok(Matrix::from_stochastic(self.a, entries))
     }
 
     /// The matrix as the linear algebra library sees it.
@@ -209,18 +218,21 @@ impl Channel for Matrix {
     }
 
     fn level_between(&self, x: usize, other: usize) -> Result<f64> {
-        let ratio = |row: &[f64]| if row[x] > 0.0 { (row[x] / row[other]).ln() } else { f64::NEG_INFINITY };
-        Ok(self.rows().map(ratio).fold(0.0, f64::max))
+        let possible = self.rows().filter(|row| row[x] > 0.0);
+        Ok(possible.map(|row| ln_ratio(row[x], row[other])).fold(0.0, f64::max))
     }
 
     fn level(&self) -> Result<f64> {
         let ratio = |row: &[f64]| {
             let largest = row.iter().copied().fold(0.0, f64::max);
             let smallest = row.iter().copied().fold(f64::INFINITY, f64::min);
-            // ln1p of the exact difference keeps relative accuracy when the entries are close.
-            if largest == 0.0 { 0.0 } else { ((largest - smallest) / smallest).ln_1p() }
+            if largest == 0.0 { 0.0 } else { ln_ratio(largest, smallest) }
         };
         Ok(self.rows().map(ratio).fold(0.0, f64::max))
+    }
+
+    fn level_error(&self) -> Result<f64> {
+        Ok(rounding_of(self.level()?) + 2.0 * self.rounding)
     }
 
     fn uniform_level(&self) -> Option<f64> {
@@ -239,6 +251,10 @@ impl Channel for Matrix {
         Ok(self.rows().any(|row| row[x] > 0.0 && row[other] > 0.0))
     }
 
+    fn rounding(&self) -> f64 {
+        self.rounding
+    }
+
     fn classes(&self) -> Result<usize> {
         let mut components = Components::new(self.a);
         for row in self.rows() {
@@ -249,6 +265,11 @@ impl Channel for Matrix {
         }
         Ok(components.count())
     }
+}
+
+/// `ln(q/r)`: of the exact difference, which keeps relative accuracy when the two are close.
+fn ln_ratio(q: f64, r: f64) -> f64 {
+    ((q - r) / r).ln_1p()
 }
 
 /// Connected components of the inputs, where inputs that share an output are joined: as many as classes of outputs,

@@ -148,6 +148,10 @@ impl Channel for Mixture {
         self.live().try_fold(0f64, |level, part| Ok(level.max(part.level()?)))
     }
 
+    fn level_error(&self) -> Result<f64> {
+        self.live().try_fold(0f64, |error, part| Ok(error.max(part.level_error()?)))
+    }
+
     fn uniform_level(&self) -> Option<f64> {
         self.live().try_fold(0f64, |level, part| Some(level.max(part.uniform_level()?)))
     }
@@ -170,6 +174,10 @@ impl Channel for Mixture {
             }
         }
         Ok(false)
+    }
+
+    fn rounding(&self) -> f64 {
+        self.live().map(|part| part.rounding()).fold(0.0, f64::max) + f64::EPSILON
     }
 
     fn classes(&self) -> Result<usize> {

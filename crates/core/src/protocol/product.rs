@@ -2,6 +2,7 @@
 
 use rand::Rng;
 
+use super::channel::rounding_of;
 use super::matrix::{Components, MergedRows};
 use super::rank::{Rank, RowSpace};
 use super::{Channel, MAX_ENTRIES, Matrix, Protocol};
@@ -188,6 +189,11 @@ impl Channel for Product {
         Ok(even + worst)
     }
 
+    fn level_error(&self) -> Result<f64> {
+        let parts: f64 = self.factors.iter().map(|factor| factor.level_error()).sum::<Result<_>>()?;
+        Ok(parts + rounding_of(self.level()?))
+    }
+
     fn uniform_level(&self) -> Option<f64> {
         self.factors.iter().map(|factor| factor.uniform_level()).sum()
     }
@@ -208,6 +214,10 @@ impl Channel for Product {
             }
         }
         Ok(true)
+    }
+
+    fn rounding(&self) -> f64 {
+        self.factors.iter().map(|factor| factor.rounding() + f64::EPSILON).sum()
     }
 
     fn classes(&self) -> Result<usize> {
