@@ -24,7 +24,10 @@ use crate::protocol::Protocol;
 /// # Errors
 /// A composition whose matrix would be too large.
 pub fn local_privacy_level(protocol: &Protocol) -> Result<Evaluation> {
-    Ok(Evaluation::new(protocol.level()?, protocol.level_error()?, Method::ClosedForm))
+    let level = protocol.level()?;
+    // An infinite level comes from a zero entry, which is exact.
+    let error = if level.is_finite() { protocol.level_error()? } else { 0.0 };
+    Ok(Evaluation::new(level, error, Method::ClosedForm))
 }
 
 /// Worst-case privacy `S^wc(Q)`: the share of a user's private information that stays hidden under the worst prior and output.
