@@ -28,12 +28,7 @@ impl SquaredError {
     pub(crate) fn new(protocol: &Protocol, n: u64) -> Result<Self> {
         let (inverse, a) = (LeftInverse::of(protocol)?, protocol.inputs());
         let length = match inverse.rates() {
-            Some(rates) => {
-                let (kappa, lambda) = (rates.own, rates.other);
-                let own = kappa * (1.0 - lambda).powi(2) + (1.0 - kappa) * lambda * lambda;
-                let others = (a - 1) as f64 * lambda * (1.0 - lambda);
-                vec![(own + others) / (rates.difference * rates.difference); a]
-            }
+            Some(rates) => vec![rates.squared_vote(a); a],
             None => {
                 let mut length = vec![0.0; a];
                 for row in protocol.canonical_matrix()?.rows() {

@@ -90,6 +90,16 @@ impl SupportRates {
         self.other + self.difference * p_x
     }
 
+    /// The expected squared length `E|z_Y|²` of a user's vote `z_Yx = (1[Y supports x] − λ)/(κ − λ)` among `a` inputs, whatever the user's value.
+    ///
+    /// The linear estimate of `n` users is off by `(E|z_Y|² − |p|²)/n` in mean square, summed over all inputs.
+    pub fn squared_vote(&self, a: usize) -> f64 {
+        let (kappa, lambda) = (self.own, self.other);
+        let own = kappa * (1.0 - lambda).powi(2) + (1.0 - kappa) * lambda * lambda;
+        let others = (a - 1) as f64 * lambda * (1.0 - lambda);
+        (own + others) / (self.difference * self.difference)
+    }
+
     /// The probability that a report supports two inputs whose frequencies sum to `p`.
     pub fn both(&self, p: f64) -> f64 {
         self.two_others + (self.own_and_other - self.two_others) * p
