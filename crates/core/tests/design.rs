@@ -33,6 +33,34 @@ fn design(prior: &Prior, epsilon: Option<f64>, least: Option<f64>) -> (Protocol,
     (design.protocol, design.certificate.gap)
 }
 
+/// Rounding does not raise the level: what is written down keeps it to the last bit.
+#[test]
+fn designs_for_one_user_and_blocks_keep_their_level_exactly() {
+    let mut state = 7u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for case in 0..40 {
+        let (a, epsilon) = (3 + case % 5, [0.1, 0.5, 1.0, 2.0, 5.0][case % 5]);
+        let mut point = || {
+            let point: Vec<f64> = (0..a).map(|_| draw()).collect();
+            let sum: f64 = point.iter().sum();
+            point.into_iter().map(|p| p / sum).collect::<Vec<f64>>()
+        };
+        let prior = Prior::Points(Points::new(vec![0.5, 0.5], vec![point(), point()]).unwrap());
+        let level = best_for_one_user(&prior, epsilon).unwrap().protocol.level().unwrap();
+        assert!(level <= epsilon && level > epsilon - 1e-9, "{case}: {level} for {epsilon}");
+    }
+    for (a, k) in [(7, 3), (13, 4), (21, 5), (11, 5), (13, 9)] {
+        for epsilon in [0.1, 0.3, 0.7, 1.0, 1.3, 2.0, 3.0, 5.0] {
+            let block = block_selection(a, &difference_set(a, k).unwrap(), epsilon).unwrap();
+            let level = block.level().unwrap();
+            assert!(level <= epsilon && level > epsilon - 1e-12, "{a} {k}: {level} for {epsilon}");
+        }
+    }
+}
+
 fn jeffreys(a: usize) -> Prior {
     Prior::jeffreys(a).unwrap()
 }

@@ -107,7 +107,7 @@ pub fn block_selection(a: usize, set: &[usize], epsilon: f64) -> Result<Protocol
     let entry = |y: usize, x: usize| {
         if set.contains(&((x + a - y) % a)) { unit * epsilon.exp() } else { unit }
     };
-    Protocol::matrix((0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect())
+    super::toward_privacy::within((0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect(), epsilon)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@
 //! # Rooms
 //! `rule` the points of the prior, `calibration` their weights, `direction` directions and orbits, `program` the weights of given directions,
 //! `rows` what becomes of all rows of a protocol if they move, `candid` protocols of which all is known by integrals,
-//! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `simplex` a bound on a quadratic function, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
+//! `price` the gain of a direction, `branch_and_bound` a bound on that of all, `simplex` a bound on a quadratic function, `toward_privacy` rows whose doubles keep the level, `optimum` the loop around them, `many_inputs` subset selections for up to ten thousand inputs, `one_user` the linear program for a
 //! single report.
 
 mod branch_and_bound;
@@ -40,6 +40,7 @@ mod requirement;
 mod rows;
 mod rule;
 mod simplex;
+mod toward_privacy;
 mod triangle;
 
 pub use certificate::Certificate;

@@ -13,6 +13,7 @@ use faer::prelude::Solve;
 
 use super::branch_and_bound::Cone;
 use super::direction::{Classes, Direction};
+use super::toward_privacy::within;
 use crate::dirichlet_mean::LinearForm;
 use crate::error::{Error, Result};
 use crate::prior::{Dirichlet, Prior};
@@ -68,7 +69,10 @@ pub fn best_for_one_user(prior: &Prior, epsilon: f64) -> Result<OneUserDesign> {
     let directions: Vec<Direction> =
         sets.iter().map(|set| cone.two_valued(set)).chain([Direction::constant(inputs)]).collect();
     let values = directions.iter().map(|v| information(prior, v)).collect::<Result<Vec<f64>>>()?;
-    Simplex { directions, values }.solve(inputs)
+    let mut design = Simplex { directions, values }.solve(inputs)?;
+    let rows = design.protocol.to_matrix()?.rows().map(<[f64]>::to_vec).collect();
+    design.protocol = within(rows, epsilon)?;
+    Ok(design)
 }
 
 /// `f(v)`.

@@ -12,6 +12,7 @@ use super::reference::Reference;
 use super::requirement::Requirement;
 use super::rows::Rows;
 use super::rule::{Rule, Wanted, larger_error};
+use super::toward_privacy::{with_blank, within};
 use super::triangle::entries;
 use super::{Design, Effort};
 use crate::error::{Error, Result};
@@ -681,12 +682,9 @@ impl Solver<'_> {
         // Rounding must not raise the level: a trace of the protocol that says nothing, with the same weights.
         // Without a level the zeros stay zeros.
         let blank = self.problem.epsilon.map_or(0.0, |epsilon| BLANK / epsilon.min(1.0));
-        for row in &mut rows {
-            let mean = row.iter().sum::<f64>() / row.len() as f64;
-            row.iter_mut().for_each(|q| *q += blank * (mean - *q));
-        }
+        let epsilon = self.problem.epsilon.unwrap_or(f64::INFINITY);
         // Unwrap safety: the weights meet the constraints, so the columns are distributions.
-        Protocol::matrix(rows).unwrap()
+        within(with_blank(&rows, blank), epsilon).unwrap()
     }
 }
 
