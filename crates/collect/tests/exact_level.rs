@@ -141,13 +141,19 @@ fn channel(protocol: &Protocol, epsilon: f64) -> Channel {
             })
         }
         Protocol::Matrix(matrix) => {
-            let rows: Vec<&[f64]> = matrix.rows().collect();
-            let columns: Vec<Vec<BigUint>> =
-                (0..a).map(|x| wheel(&rows.iter().map(|row| row[x]).collect::<Vec<_>>())).collect();
-            filled(w, &|y, x| match y {
-                Output::Index(y) => columns[x][*y].clone(),
-                _ => panic!("{y}"),
-            })
+            let rows: Vec<Vec<BigUint>> =
+                matrix.rows().map(|row| row.iter().map(rounded).collect()).collect();
+            let shares = std::iter::once(None).chain((8..=52).rev().step_by(4).map(Some));
+            let mut channels = shares.map(|shift| Channel {
+                rows: completed(&rows.iter().map(|row| mixed(row, shift)).collect::<Vec<_>>()),
+                denominator: w.clone(),
+            });
+            let level = protocol.level().unwrap();
+            let kept = |channel: &Channel| {
+                loss(channel)
+                    .is_none_or(|(high, low)| &high << DIGITS <= &low * exponential(level.min(2000.0)).0)
+            };
+            channels.find(kept).unwrap()
         }
         Protocol::Composition(composition) => {
             let mut steps = composition.steps().iter().map(part);
@@ -190,10 +196,31 @@ fn response(a: u64, epsilon: f64) -> (BigUint, BigUint) {
     (words() - &lie * (a - 1), lie)
 }
 
+/// A probability rounded down, a positive one at least to a word.
+fn rounded(q: &f64) -> BigUint {
+    ((exactly(*q) * words()) >> 1074u32).max(big((*q > 0.0).into()))
+}
+
+/// A row with a share `2^−shift` of its mean.
+fn mixed(row: &[BigUint], shift: Option<u32>) -> Vec<BigUint> {
+    let Some(shift) = shift else { return row.to_vec() };
+    let mean = row.iter().sum::<BigUint>() / row.len();
+    row.iter().map(|entry| entry - (entry >> shift) + (&mean >> shift)).collect()
+}
+
+/// The rows of the columns that are complete.
+fn completed(rows: &[Vec<BigUint>]) -> Vec<Vec<BigUint>> {
+    let column = |x: usize| complete(rows.iter().map(|row| row[x].clone()).collect());
+    let columns: Vec<Vec<BigUint>> = (0..rows[0].len()).map(column).collect();
+    (0..rows.len()).map(|y| columns.iter().map(|column| column[y].clone()).collect()).collect()
+}
+
 /// Probabilities rounded down, positive ones at least to a word; the rest goes to the likeliest.
 fn wheel(probabilities: &[f64]) -> Vec<BigUint> {
-    let round = |q: &f64| ((exactly(*q) * words()) >> 1074u32).max(big((*q > 0.0).into()));
-    let mut all: Vec<BigUint> = probabilities.iter().map(round).collect();
+    complete(probabilities.iter().map(rounded).collect())
+}
+
+fn complete(mut all: Vec<BigUint>) -> Vec<BigUint> {
     let likeliest = (0..all.len()).max_by(|i, j| all[*i].cmp(&all[*j])).unwrap();
     let others: BigUint = all.iter().enumerate().filter(|(y, _)| *y != likeliest).map(|(_, n)| n).sum();
     all[likeliest] = words() - others;
@@ -305,6 +332,54 @@ fn other_kinds_and_combinations_have_their_own_level() {
             check(&protocol, epsilon, None);
         }
     }
+}
+
+/// Matrices of all kinds of levels and of entries down to a few words keep their level or are refused. Rows are tight: each has the full
+/// ratio, so that any rounding in the wrong direction shows.
+#[test]
+fn matrices_keep_their_level_or_are_refused() {
+    let (mut kept, mut refused) = (0, 0);
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for case in 0..600 {
+        let (a, b) = (2 + case % 4, 2 + case % 5);
+        let (level, smallest) = (10f64.powf(4.0 * draw() - 3.0), 10f64.powf(-20.0 * draw()));
+        let mut rows: Vec<Vec<f64>> = (0..b)
+            .map(|y| {
+                let weight = if y == 0 { smallest } else { draw() };
+                (0..a).map(|_| weight * if draw() < 0.5 { level.exp() } else { 1.0 }).collect()
+            })
+            .collect();
+        for x in 0..a {
+            let sum: f64 = rows.iter().map(|row| row[x]).sum();
+            rows.iter_mut().for_each(|row| row[x] /= sum);
+        }
+        let protocol = Protocol::matrix(rows).unwrap();
+        match Randomiser::new(&protocol) {
+            Ok(_) => {
+                kept += 1;
+                check(&protocol, 0.0, Some(protocol.level().unwrap()));
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(kept > 450 && refused > 10, "{kept} {refused}");
+}
+
+/// Entries of one and two words stand for 1e-19 and 1.09e-19.
+#[test]
+fn a_matrix_of_few_words_is_refused() {
+    let rows = |scale: f64| vec![vec![1e-19 * scale, 1.09e-19 * scale], vec![1.0, 1.0]];
+    let refused = Randomiser::new(&Protocol::matrix(rows(1.0)).unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("they would realise the level 6.9"), "{refused}");
+    let large = Protocol::matrix(rows(1e6)).unwrap();
+    check(&large, 0.0, Some(large.level().unwrap()));
+    // In a part of a combination too.
+    let part = Protocol::matrix(rows(1.0)).unwrap();
+    assert!(Randomiser::new(&Protocol::product(vec![part.clone(), part]).unwrap()).is_err());
 }
 
 /// Levels that 64-bit words cannot keep are refused; the smallest that is kept is kept exactly.

@@ -92,11 +92,18 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    /// The probabilities rounded down, but never from a positive one to 0; what is missing goes to the most likely outcome.
-    /// They must sum to 1 up to rounding.
+    /// The probabilities in [words](Wheel::words); what is missing goes to the most likely outcome. They must sum to 1 up to rounding.
     pub(super) fn new(probabilities: impl Iterator<Item = f64>) -> Self {
-        let round = |q: f64| if q > 0.0 { Chance::rounded_down(q.min(1.0)).0.max(1) } else { 0 };
-        let mut weights: Vec<u128> = probabilities.map(round).collect();
+        Wheel::of(probabilities.map(Wheel::words).collect())
+    }
+
+    /// The number of words for a probability: rounded down, but never from a positive one to 0.
+    pub(super) fn words(q: f64) -> u128 {
+        if q > 0.0 { Chance::rounded_down(q.min(1.0)).0.max(1) } else { 0 }
+    }
+
+    /// The outcomes with so many words each; what is missing goes to the most likely one. They must sum to all up to rounding.
+    pub(super) fn of(mut weights: Vec<u128>) -> Self {
         let total: u128 = weights.iter().sum();
         if let Some(largest) = weights.iter_mut().max() {
             // The sum is off by a relative 2^-20 at most, and the largest of 2^24 weights is more than 2^-24 of it.

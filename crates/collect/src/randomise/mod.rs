@@ -22,7 +22,8 @@
 //!
 //! *How exact*. A word has 64 bits. Of generalised randomised response on `a` inputs a lie has probability `⌈2^64/(e^ε+a−1)⌉/2^64`, which
 //! lowers the level by less than `a²/2^64`; where that is more than a hundredth of the level, the protocol is refused rather than made useless.
-//! A level above `ln 2^64 ≈ 44` is lowered to about that, since no chance is between 0 and `2^−64`.
+//! A level above `ln 2^64 ≈ 44` is lowered to about that, since no chance is between 0 and `2^−64`. A matrix keeps its level by a trace of the
+//! protocol that says nothing, and is refused where its entries are too small for that.
 //!
 //! *Local hash* draws a 64-bit seed instead of one of all `g^a` functions. Its privacy is that of the response on the bucket, whatever
 //! the functions are. For each input every bucket has `⌊2^64/g⌋` or `⌈2^64/g⌉` of the seeds, since the seed is scrambled one to one; that
@@ -30,6 +31,7 @@
 
 mod batch;
 mod chance;
+mod columns;
 mod exponential;
 mod generator;
 mod loss;
@@ -53,6 +55,9 @@ const KEPT: f64 = 0.99;
 /// Up to this level: higher ones are lowered by what 64-bit words can tell, to 44 or, for large sets of subset selection, less.
 const REACHED: f64 = 20.0;
 
+/// By this factor the level of a combination may be above what was computed for its real numbers.
+const ROUNDED: f64 = 1.0 + 1e-9;
+
 /// Draws reports of one protocol, with a known privacy loss.
 #[derive(Clone, Debug)]
 pub struct Randomiser {
@@ -73,6 +78,7 @@ impl Randomiser {
         check_levels(protocol)?;
         let (inputs, sampler) = (protocol.inputs(), Sampler::new(protocol));
         let realised = sampler.realised(inputs);
+        check_whole(protocol, &realised)?;
         let layout = Layout::of(protocol);
         Ok(Randomiser { inputs, sampler, length: layout.length(), layout, realised })
     }
@@ -120,15 +126,40 @@ impl Randomiser {
     }
 }
 
-/// Refuses a protocol with a part that declares a level and would not keep it. What the parts keep, combinations keep.
+/// Refuses a protocol with a part that declares a level and would not keep it. What the parts keep, combinations keep, up to what the level
+/// of the combination itself is rounded.
 fn check_levels(protocol: &Protocol) -> Result<()> {
     protocol.parts().iter().try_for_each(check_levels)?;
+    let refused = |declared: f64, loss: Loss| Error::NotRealisable {
+        kind: protocol.kind(),
+        declared,
+        realised: loss.level(),
+    };
+    if let Protocol::Matrix(_) = protocol {
+        // A level that only rare outputs have may get lost: that takes away nothing.
+        let (level, loss) = (protocol.level()?, Sampler::new(protocol).realised(protocol.inputs()).loss);
+        return if loss.within(level) { Ok(()) } else { Err(refused(level, loss)) };
+    }
     let Some(declared) = declared_level(protocol) else { return Ok(()) };
     let loss = Sampler::new(protocol).realised(protocol.inputs()).loss;
     if loss.within(declared) && loss.level() >= KEPT * protocol.level()?.min(REACHED) {
         return Ok(());
     }
-    Err(Error::NotRealisable { kind: protocol.kind(), declared, realised: loss.level() })
+    Err(refused(declared, loss))
+}
+
+/// Refuses a combination whose level is above that of its real numbers, by more than those are rounded.
+fn check_whole(protocol: &Protocol, realised: &Realised) -> Result<()> {
+    if protocol.parts().is_empty() || !realised.exact {
+        return Ok(());
+    }
+    let declared = protocol.level()?;
+    match realised.loss.within(declared * ROUNDED) {
+        true => Ok(()),
+        false => {
+            Err(Error::NotRealisable { kind: protocol.kind(), declared, realised: realised.loss.level() })
+        }
+    }
 }
 
 /// The level that a protocol declares by itself.

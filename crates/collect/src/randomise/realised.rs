@@ -266,7 +266,7 @@ fn column_loss(column: &Wheel, other: &Wheel) -> Loss {
 }
 
 /// The largest ratio within a row, of any two columns.
-fn columns_loss(outputs: usize, columns: &[Wheel]) -> Loss {
+pub(super) fn columns_loss(outputs: usize, columns: &[Wheel]) -> Loss {
     let (mut low, mut high, mut possible) = (vec![u128::MAX; outputs], vec![0; outputs], vec![0; outputs]);
     for (y, weight) in columns.iter().flat_map(Wheel::weights) {
         low[y] = weight.min(low[y]);

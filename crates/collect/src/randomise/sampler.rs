@@ -4,6 +4,7 @@ use sottovoce::protocol::{UnaryEncoding, bucket};
 use sottovoce::{Output, Protocol};
 
 use super::chance::{Chance, Wheel};
+use super::columns::columns;
 use super::generator::Generator;
 use crate::layout::{Layout, put, width};
 
@@ -247,8 +248,9 @@ impl Sampler {
                 Sampler::Erasure { a, reveal: Chance::rounded_down(erasure.reveal()) }
             }
             Protocol::Matrix(matrix) => {
-                let column = |x: usize| Wheel::new(matrix.rows().map(|row| row[x]));
-                Sampler::Columns { outputs: matrix.rows().len(), columns: (0..a).map(column).collect() }
+                // Unwrap safety: the level of a matrix follows from its entries.
+                let columns = columns(matrix, protocol.level().unwrap());
+                Sampler::Columns { outputs: matrix.rows().len(), columns }
             }
             Protocol::Composition(composition) => {
                 Sampler::Composition(composition.steps().iter().map(Step::new).collect())
