@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod failure;
 mod output;
+mod signals;
 mod watch;
 
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
+    signals::watch();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(usage) => {

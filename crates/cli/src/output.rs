@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::randomise::STANDARD_OUTPUT;
+use sottovoce_job::destination::{is_standard_output, own};
 use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
-use sottovoce_job::{Replacement, Summary, replacement};
+use sottovoce_job::source::refuse_as_output;
+use sottovoce_job::{Replacement, Summary};
 
 use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments, set_threads};
 use crate::failure::{Failure, Result, say};
-use crate::watch::INTERRUPTED;
 
 impl OutputArguments {
     /// Writes the document where the user wants it.
@@ -23,6 +23,11 @@ impl OutputArguments {
             say(AnsiColor::Green, "wrote", &path.to_string_lossy());
         }
         Ok(())
+    }
+
+    /// Refuses to write over what was read, for a computation that is about to begin.
+    pub(crate) fn check(&self) -> Result {
+        Ok(self.file().map_or(Ok(()), refuse_as_output)?)
     }
 
     /// The file that the output goes to, if it is not standard output.
@@ -63,22 +68,19 @@ fn numbered(path: &Path, position: usize) -> PathBuf {
     path.with_file_name(format!("{}-{}.{}", part(path.file_stem()), position + 1, part(path.extension())))
 }
 
-/// Writes a file, complete or not at all.
+/// Writes a file, complete or not at all, unless it is one of those that were read.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
+    refuse_as_output(path)?;
     replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.to_owned()), error })
-}
-
-/// Whether the path is another name for standard output. Replacing what `/dev/stdout` points to would take the file away
-/// from others who write to it.
-fn is_standard_output(path: &Path) -> bool {
-    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn print(document: &Document) -> Result {
-    let mut output = anstream::stdout().lock();
+    let unwritable = |error| Failure::Write { path: None, error };
+    // The library's own standard output says nothing of a descriptor that cannot be written to.
+    let mut output = anstream::AutoStream::auto(own(io::stdout()).map_err(unwritable)?);
     match output.write_all(coloured(document, page()).as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Write { path: None, error }),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),
     }
 }
@@ -134,16 +136,11 @@ fn style(emphasis: Emphasis) -> Style {
 }
 
 impl CollectionOutput {
-    /// Runs a job that writes a file, and prints its summary. Ctrl-C removes what is not complete.
+    /// Runs a job that writes a file, and prints its summary.
     pub(crate) fn run(&self, job: impl FnOnce(PathBuf) -> sottovoce_job::Result<Summary>) -> Result {
         set_threads(self.threads);
-        // A process that cannot listen ends at Ctrl-C as any other, and leaves a hidden file behind.
-        let _ = ctrlc::set_handler(|| {
-            replacement::abandon();
-            std::process::exit(INTERRUPTED.into());
-        });
         let printed = is_standard_output(&self.output);
-        let summary = job(if printed { STANDARD_OUTPUT.into() } else { self.output.clone() })?;
+        let summary = job(self.output.clone())?;
         if printed || self.quiet { Ok(()) } else { print(&summary.render(self.format.into())) }
     }
 }

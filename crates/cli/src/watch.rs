@@ -5,8 +5,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
@@ -15,6 +14,7 @@ use sottovoce_job::{Metric, Progress, Sought, Step};
 use crate::arguments::OutputArguments;
 use crate::failure::{Failure, Result};
 use crate::output::print;
+use crate::signals;
 
 /// The exit code of a process that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -34,7 +34,6 @@ pub(crate) struct Watch {
     limit: Option<Duration>,
     /// Whether somebody sees a line of progress.
     seen: bool,
-    interrupted: Arc<AtomicBool>,
     clock: Mutex<Clock>,
 }
 
@@ -47,24 +46,9 @@ struct Clock {
 impl Watch {
     /// A watch that listens to Ctrl-C, ends each number after a time, and tells of progress unless it is to be quiet.
     pub(crate) fn new(limit: Option<Duration>, quiet: bool) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
         let told = std::io::stderr().is_terminal();
-        // A process that cannot listen ends at the first Ctrl-C, as any other.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::SeqCst) {
-                std::process::exit(INTERRUPTED.into());
-            }
-            if told {
-                write("\nstopping with what is known; press Ctrl-C again to quit at once\n");
-            }
-        });
-        Watch {
-            limit,
-            seen: told && !quiet,
-            interrupted,
-            clock: Mutex::new(Clock { start: Instant::now(), said: None }),
-        }
+        signals::listen(told);
+        Watch { limit, seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), said: None }) }
     }
 
     /// Hears of a step, and says whether to go on.
@@ -103,7 +87,7 @@ impl Watch {
     }
 
     pub(crate) fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
+        signals::interrupted()
     }
 
     /// Takes the line of progress away and writes the document; after Ctrl-C, to standard output, since a file is for complete results.
@@ -179,7 +163,7 @@ fn time(left: Duration) -> String {
 }
 
 /// Writes to standard error. Nobody is left to be told if it is closed.
-fn write(text: &str) {
+pub(crate) fn write(text: &str) {
     let mut stderr = anstream::stderr();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }

@@ -95,6 +95,9 @@ fn readers(desk: &Desk) -> [(&'static str, String); 2] {
     [("tally", desk.read("many.csv")), ("merge", desk.read("many.json"))]
 }
 
+/// Signals that end a command, which then leaves nothing behind: Ctrl-C, a system that shuts down, a terminal that goes away.
+const ENDS: [&str; 3] = ["-INT", "-TERM", "-HUP"];
+
 /// What writes `many.json` in the place of `t.json`.
 const WRITERS: [[&str; 6]; 2] = [
     ["tally", "many.csv", "--form", "patterns", "-o", "t.json"],
@@ -106,7 +109,9 @@ fn killed_or_interrupted_while_reading() {
     let desk = aggregator();
     let (before, names) = (desk.read("t.json"), desk.names());
     for (command, input) in readers(&desk) {
-        for (name, ends) in [("-KILL", (None, Some(9))), ("-INT", (Some(130), None))] {
+        for (name, ends) in
+            [("-KILL", (None, Some(9)))].into_iter().chain(ENDS.map(|name| (name, (Some(130), None))))
+        {
             let mut child =
                 started(&desk, &[command, "-", "--form", "patterns", "-o", "t.json"], input.as_bytes());
             signal(&child, name);
@@ -159,18 +164,18 @@ fn killed_while_writing_tallies() {
 #[test]
 fn interrupted_while_writing_nothing_is_left() {
     let desk = aggregator();
-    for arguments in WRITERS {
+    for (arguments, name) in WRITERS.iter().flat_map(|arguments| ENDS.map(|name| (arguments, name))) {
         let names = desk.names();
-        stopped_while_writing(&desk, &arguments, "-INT", |_, status| status.code() == Some(130));
+        stopped_while_writing(&desk, arguments, name, |_, status| status.code() == Some(130));
         assert_eq!(desk.names(), names, "{arguments:?}");
     }
-    for output in ["r.csv", "r.jsonl", "r.parquet"] {
+    for (output, name) in ["r.csv", "r.jsonl", "r.parquet"].into_iter().zip(ENDS) {
         desk.run(&["randomise", "-p", WIDE, "v.csv", "-o", output]);
         let (before, names) = (fs::read(desk.path(output)).unwrap(), desk.names());
         let endless = values(1_200_000);
         let mut child = started(&desk, &["randomise", "-p", WIDE, "-", "-o", output], endless.as_bytes());
         assert!(writes(&desk, &mut child));
-        signal(&child, "-INT");
+        signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{output}");
         assert_eq!((fs::read(desk.path(output)).unwrap(), desk.names()), (before, names), "{output}");
     }

@@ -7,6 +7,7 @@ use anstyle::AnsiColor;
 use clap::Args;
 use sottovoce_job::Format;
 use sottovoce_job::demo::DemoJob;
+use sottovoce_job::destination::is_standard_output;
 use sottovoce_job::render::{Render, html};
 
 use crate::arguments::{OutputArguments, PictureArguments, set_threads};
@@ -90,7 +91,7 @@ fn beginning(path: &Path) -> io::Result<String> {
 fn write_page(path: &Path, page: &str, quiet: bool) -> Result {
     check_page(path)?;
     write_file(path, page.as_bytes())?;
-    if !quiet {
+    if !quiet && !is_standard_output(path) {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         say(AnsiColor::Green, "wrote", &format!("{} (open it in a browser)", whole.display()));
     }
