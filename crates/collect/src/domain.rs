@@ -21,6 +21,8 @@ pub enum ValueProblem {
     Missing,
     /// A text that is no label.
     UnknownLabel,
+    /// A text, where the inputs have no labels.
+    NoLabels,
     /// Neither a label nor a whole number of 0 or more.
     NotWhole,
     /// The number of an input that does not exist.
@@ -35,6 +37,9 @@ impl ValueProblem {
         match self {
             ValueProblem::Missing => "there is no value",
             ValueProblem::UnknownLabel => "the value is not one of the labels",
+            ValueProblem::NoLabels => {
+                "the value is a text, and the protocol has no labels; without them values are the numbers from 0"
+            }
             ValueProblem::NotWhole => "the value is not a whole number of 0 or more",
             ValueProblem::OutOfRange => "the value is larger than the number of the last input",
             ValueProblem::Row => "the row does not fit the format",
@@ -52,18 +57,24 @@ impl Domain {
         Domain { inputs, labels, numbers }
     }
 
-    /// The input that a text names.
+    /// The longest label in bytes.
+    pub fn longest_label(&self) -> usize {
+        self.labels.keys().map(String::len).max().unwrap_or(0)
+    }
+
+    /// The input that a text names. Spaces around it are not part of it, unless they are part of a label.
     ///
     /// # Errors
     /// Why it names none.
     pub fn input(&self, text: &str) -> Result<usize, ValueProblem> {
-        if let Some(x) = self.labels.get(text) {
+        if let Some(x) = self.labels.get(text).or_else(|| self.labels.get(text.trim())) {
             return Ok(*x);
         }
         match text.trim() {
             "" => Err(ValueProblem::Missing),
             number if self.numbers => match whole(number) {
                 Err(ValueProblem::NotWhole) if !self.labels.is_empty() => Err(ValueProblem::UnknownLabel),
+                Err(ValueProblem::NotWhole) if number.parse::<f64>().is_err() => Err(ValueProblem::NoLabels),
                 Ok(x) if x >= self.inputs as u64 => Err(ValueProblem::OutOfRange),
                 other => other.map(|x| x as usize),
             },
@@ -93,8 +104,11 @@ mod tests {
         assert_eq!(plain.input(" 2.0 "), Ok(2));
         assert_eq!(plain.input("3"), Err(ValueProblem::OutOfRange));
         assert_eq!(plain.input("99999999999999999999"), Err(ValueProblem::OutOfRange));
-        for bad in ["-1", "1.5", "nan", "inf", "1e0", "red", "+1", "0x1", ".", "1."] {
+        for bad in ["-1", "1.5", "nan", "inf", "1e0", "+1", "1."] {
             assert_eq!(plain.input(bad), Err(ValueProblem::NotWhole), "{bad}");
+        }
+        for text in ["red", "0x1", ".", "1,5"] {
+            assert_eq!(plain.input(text), Err(ValueProblem::NoLabels), "{text}");
         }
         assert_eq!(plain.input("  "), Err(ValueProblem::Missing));
 
@@ -102,6 +116,10 @@ mod tests {
         assert_eq!((words.input("yes"), words.input("1")), (Ok(1), Ok(1)));
         assert_eq!(words.input("Yes"), Err(ValueProblem::UnknownLabel));
         assert_eq!(words.input("2"), Err(ValueProblem::OutOfRange));
+
+        let spaces = Domain::new(3, Some(&["red".into(), " red".into(), "blue ".into()]));
+        assert_eq!((spaces.input(" red"), spaces.input("  red ")), (Ok(1), Ok(0)));
+        assert_eq!((spaces.input("blue "), spaces.input("blue")), (Ok(2), Err(ValueProblem::UnknownLabel)));
 
         let ages = Domain::new(2, Some(&["0-17".into(), "18+".into()]));
         assert_eq!((ages.input("18+"), ages.input("1")), (Ok(1), Err(ValueProblem::UnknownLabel)));

@@ -6,6 +6,38 @@ use thiserror::Error;
 
 use crate::domain::ValueProblem;
 
+/// How a file of reports does not end.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndProblem {
+    /// There is no end where one must be.
+    #[error("the end is missing, which says how many reports there are")]
+    Missing,
+    /// There is no header where one must be.
+    #[error("the header is missing, which says what its reports are")]
+    NoHeader,
+    /// An end that no header announces.
+    #[error("the end is there, but not the header that it belongs to")]
+    WithoutHeader,
+    /// Something behind the end.
+    #[error("line {line} comes after the end")]
+    After {
+        /// The line, from 1.
+        line: u64,
+    },
+    /// Another number of reports.
+    #[error("it has {found} reports of {announced}")]
+    Count {
+        /// How many there are.
+        found: u64,
+        /// How many there should be.
+        announced: u64,
+    },
+    /// Other reports.
+    #[error("the digest of its reports is not the one at its end")]
+    Digest,
+}
+
 /// A description of what is wrong: where, what, and what is allowed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -82,13 +114,122 @@ pub enum Error {
         /// What its reader said.
         message: String,
     },
-    /// A line longer than any that we write.
-    #[error("{file}: line {line} is longer than {max} bytes", max = crate::files::source::MAX_LINE)]
+    /// A line longer than what is wanted of it can be.
+    #[error("{file}: line {line} is longer than {longest} bytes")]
     LongLine {
         /// The file.
         file: String,
         /// The line, from 1.
         line: u64,
+        /// Most bytes of a line.
+        longest: usize,
+    },
+    /// A row of a table longer than what is wanted of it can be.
+    #[error("{file}: line {line}: here begins a row, or blank lines, of more than {longest} bytes")]
+    LongRow {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// Most bytes of a row.
+        longest: usize,
+    },
+    /// A Parquet file that would have to be held in memory, and is too large for that.
+    #[error(
+        "{file}: is a Parquet file of more than {most} bytes that cannot be read in place; decompress it, or name the file instead of `-`"
+    )]
+    TooMuchHeld {
+        /// The file.
+        file: String,
+        /// Most bytes.
+        most: u64,
+    },
+    /// A JSON array where lines are needed.
+    #[error(
+        "{file}: is a JSON array; JSON Lines has one object a line, without brackets and commas around them"
+    )]
+    JsonArray {
+        /// The file.
+        file: String,
+    },
+    /// A file of reports whose first line is damaged.
+    #[error("{file}: its first line is {what}: {why}")]
+    BadHeader {
+        /// The file.
+        file: String,
+        /// What it looks like.
+        what: &'static str,
+        /// Why it is none.
+        why: &'static str,
+    },
+    /// A file of reports that does not end as its header announces, or that goes on behind its end.
+    #[error("{file}: {problem}; it is not complete, or was changed")]
+    Incomplete {
+        /// The file.
+        file: String,
+        /// What is not as announced.
+        problem: EndProblem,
+    },
+    /// Every value was skipped.
+    #[error("none of the {skipped} values is one of the inputs, so there is no report to write")]
+    NothingSent {
+        /// How many were skipped.
+        skipped: u64,
+    },
+    /// A level above the one that is required.
+    #[error("the reports would have the LDP level {realised}, which is above the required {required}")]
+    LevelAbove {
+        /// The largest level allowed.
+        required: f64,
+        /// The exact level of the reports, rounded up.
+        realised: f64,
+    },
+    /// Something in a directory that is not read by itself.
+    #[error("{path}: is {what}; {argument} stands for the files in it only")]
+    NoPlainFile {
+        /// What is in the way.
+        path: String,
+        /// What it is.
+        what: &'static str,
+        /// The directory or pattern.
+        argument: String,
+    },
+    /// Tallies too large to be read again.
+    #[error(
+        "the tallies would have more than {most} bytes, and larger ones are not read; keep supports instead of patterns"
+    )]
+    TooManyPatterns {
+        /// The largest size that is read.
+        most: u64,
+    },
+    /// A list of tallies with more entries than the protocol can have.
+    #[error("{key}: there are more than {most} entries, which is all that the protocol can have")]
+    TooManyEntries {
+        /// The list.
+        key: &'static str,
+        /// Most entries.
+        most: usize,
+    },
+    /// Tallies that are not what was written.
+    #[error("the digest is not that of these tallies; they were changed after they were written")]
+    WrongDigest,
+    /// Batches with more reports than there are.
+    #[error("the batches have {sum} reports, but n is {n}")]
+    BatchSum {
+        /// The number of reports that the file claims.
+        n: u64,
+        /// The number of reports of its batches.
+        sum: u64,
+    },
+    /// The same reports in two files.
+    #[error("{second} has {reports} reports that {first} has too; they would be counted twice")]
+    Overlap {
+        /// The one that was named first.
+        first: String,
+        /// The other one.
+        second: String,
+        /// How many reports they share.
+        reports: u64,
     },
     /// A pattern or directory without files.
     #[error("{argument}: there is no such file")]
@@ -96,17 +237,15 @@ pub enum Error {
         /// The pattern or directory.
         argument: String,
     },
-    /// The same reports twice.
-    #[error("{second} {how} {first}; its reports would be counted twice")]
+    /// The same file twice.
+    #[error("{second} is the same file as {first}; its reports would be counted twice")]
     Duplicate {
         /// The one that was named first.
         first: String,
         /// The other one.
         second: String,
-        /// How they are the same.
-        how: &'static str,
     },
-    /// A file without the column that is needed.
+    /// A Parquet file without the column that is needed.
     #[error("{file}: there is no column `{column}`; the columns are: {found}")]
     NoColumn {
         /// The file.
@@ -213,7 +352,7 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// Nothing but rejected reports.
+    /// Nothing but rejected reports. They are not quoted: a file of values is easily taken for one of reports.
     #[error("none of the {rejected} reports is one of this protocol; the first: {example}")]
     NothingCounted {
         /// How many were rejected.
@@ -248,7 +387,7 @@ pub enum Error {
     },
     /// A level that whole multiples of `2^-64` cannot keep.
     #[error(
-        "{kind} with epsilon = {declared} cannot be sampled with 64-bit words: they would realise the level {realised:e}; epsilon must be larger, or the inputs fewer"
+        "{kind} with the LDP level {declared} cannot be sampled with 64-bit words: they would realise the level {realised:e}; the level or the smallest probabilities must be larger, or the inputs fewer"
     )]
     NotRealisable {
         /// The kind of protocol.

@@ -60,6 +60,15 @@ impl Layout {
         }
     }
 
+    /// Whether reports name hash functions by seeds, so that there are far more of them than outputs of the matrix.
+    pub(crate) fn has_seeds(&self) -> bool {
+        match self {
+            Layout::Hash { .. } => true,
+            Layout::Tuple(layouts) | Layout::Part(layouts) => layouts.iter().any(Layout::has_seeds),
+            Layout::Number { .. } | Layout::Set { .. } => false,
+        }
+    }
+
     /// The number of bytes of every report.
     pub fn length(&self) -> usize {
         match self {

@@ -5,21 +5,27 @@
 //! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
 
+pub mod destination;
+pub mod digest;
 pub mod domain;
 pub mod error;
 pub mod files;
 pub mod header;
 pub mod layout;
+pub mod ledger;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
+mod seal;
 pub mod tallies_file;
 pub mod tally;
 
+pub use digest::Digest;
 pub use domain::{Domain, ValueProblem};
-pub use error::{Error, Result};
+pub use error::{EndProblem, Error, Result};
 pub use header::Identity;
 pub use layout::Layout;
+pub use ledger::{Batch, Ledger};
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};

@@ -1,4 +1,6 @@
 //! Reports that are none: counted by reason, with a few examples, and never counted as anything else.
+//!
+//! What a rejected report says goes into no message: a file of values is easily taken for one of reports, and messages end up in logs.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +50,6 @@ pub struct Example {
     pub line: u64,
     /// Why it was rejected.
     pub reason: Reason,
-    /// The beginning of it, without control characters.
-    pub text: String,
 }
 
 /// The rejected reports of a tally.
@@ -70,11 +70,11 @@ impl Rejections {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    pub(crate) fn add(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
+    pub(crate) fn add(&mut self, file: usize, line: u64, reason: Reason) {
         *self.counts.entry(reason).or_default() += 1;
         let last = self.examples.last().map(|example| (example.file, example.line));
         if self.examples.len() < EXAMPLES || last > Some((file, line)) {
-            self.examples.push(Example { file, line, reason, text: shown(text) });
+            self.examples.push(Example { file, line, reason });
             self.keep_first();
         }
     }

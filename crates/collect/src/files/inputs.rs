@@ -1,13 +1,12 @@
 //! Which files are meant: paths, directories, patterns and standard input, each file once.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
-use super::source::decompressed;
+use super::pattern::{matches, metadata};
+use crate::destination::own;
 use crate::error::{Error, Result};
 
 /// A file to be read.
@@ -30,13 +29,14 @@ impl std::fmt::Display for Input {
     }
 }
 
-/// The files that the arguments name, in the order of the arguments, those of a directory or pattern by name. Files of a directory whose
-/// name begins with a point are left out: they may be incomplete.
+/// The files that the arguments name, in the order of the arguments, those of a directory or pattern by name. A pattern may match
+/// directories, which stand for their files too. Files of a directory or pattern whose name begins with a point are left out: they may be
+/// incomplete. Nothing else is left out in silence.
 ///
 /// # Errors
-/// A file does not exist, a pattern or directory has no file, or a file is named twice or, unless copies are allowed, has the content of
-/// another.
-pub fn inputs(arguments: &[String], allow_copies: bool) -> Result<Vec<Input>> {
+/// A file does not exist, a directory cannot be read or has something in it that is no file, a pattern or directory has no file, or a file
+/// is named twice.
+pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for argument in arguments {
         match argument.as_str() {
@@ -44,11 +44,7 @@ pub fn inputs(arguments: &[String], allow_copies: bool) -> Result<Vec<Input>> {
             _ => inputs.extend(files(argument)?.into_iter().map(Input::File)),
         }
     }
-    let files = refuse_same_files(&inputs)?;
-    if !allow_copies {
-        refuse_copies(&files)?;
-        refuse_compressed_copies(&files)?;
-    }
+    refuse_same_files(&inputs)?;
     Ok(inputs)
 }
 
@@ -58,147 +54,101 @@ fn files(argument: &str) -> Result<Vec<PathBuf>> {
     let found = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => directory(path)?,
         Ok(_) => return Ok(vec![path.to_owned()]),
-        Err(_) if argument.contains(['*', '?', '[']) => {
-            let paths = glob::glob(argument).map_err(|_| nothing())?;
-            let mut paths: Vec<PathBuf> =
-                paths.filter_map(|path| path.ok()).filter(|path| path.is_file()).collect();
-            paths.sort();
-            paths
-        }
+        Err(_) if argument.contains(['*', '?', '[']) => pattern(argument)?,
         Err(error) => return Err(unreadable(&Input::File(path.to_owned()), error)),
     };
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }
 
+/// The files that a pattern matches, and those of the directories that it matches.
+fn pattern(argument: &str) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in matches(argument)? {
+        match metadata(&path)? {
+            found if found.is_dir() => files.extend(directory(&path)?),
+            found => files.push(plain(path, &found, argument)?),
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a directory, which must have nothing else in it.
 fn directory(path: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |error| unreadable(&Input::File(path.to_owned()), error);
     let entries =
         fs::read_dir(path).map_err(unreadable)?.collect::<io::Result<Vec<_>>>().map_err(unreadable)?;
-    let visible = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
-    let mut files: Vec<PathBuf> = entries
-        .iter()
-        .filter(|entry| visible(entry))
-        .map(fs::DirEntry::path)
-        .filter(|path| path.is_file())
-        .collect();
-    files.sort();
-    Ok(files)
+    let visible = |entry: &&fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let argument = path.to_string_lossy();
+    let file = |path: PathBuf| plain(path.clone(), &metadata(&path)?, &argument);
+    let mut paths: Vec<PathBuf> = entries.iter().filter(visible).map(fs::DirEntry::path).collect();
+    paths.sort();
+    paths.into_iter().map(file).collect()
+}
+
+/// The path, if there is a file. A pipe or device must be named by itself, and so must a directory within a directory.
+fn plain(path: PathBuf, found: &fs::Metadata, argument: &str) -> Result<PathBuf> {
+    let what = match () {
+        () if found.is_file() => return Ok(path),
+        () if found.is_dir() => "a directory",
+        () => "a pipe or a device",
+    };
+    let path = Input::File(path).to_string();
+    Err(Error::NoPlainFile { path, what, argument: argument.to_owned() })
 }
 
 pub(crate) fn unreadable(input: &Input, error: io::Error) -> Error {
     Error::Unreadable { file: input.to_string(), error }
 }
 
-fn twice(first: &Input, second: &Input, how: &'static str) -> Error {
-    Error::Duplicate { first: first.to_string(), second: second.to_string(), how }
-}
-
 /// Refuses an output that is one of the inputs: what was read would be gone.
 ///
 /// # Errors
 /// It is.
-pub fn refuse_as_output(inputs: &[Input], output: &Path) -> Result<()> {
+pub fn refuse_as_output<'i>(inputs: impl IntoIterator<Item = &'i Input>, output: &Path) -> Result<()> {
     let output = Input::File(output.to_owned());
-    let identity_of = |input: &Input| match input {
-        Input::StandardInput => None,
-        Input::File(path) => {
-            fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|m| identity(input, Some(&m)))
-        }
-    };
-    let Some(written) = identity_of(&output) else { return Ok(()) };
-    match inputs.iter().any(|input| identity_of(input).as_ref() == Some(&written)) {
+    let file = |input: &Input| identity(input).ok().flatten().filter(|identity| identity.is_file);
+    let Some(written) = file(&output) else { return Ok(()) };
+    match inputs.into_iter().any(|input| file(input).as_ref() == Some(&written)) {
         true => Err(Error::OutputIsInput { file: output.to_string() }),
         false => Ok(()),
     }
 }
 
-/// Refuses a file that is there twice, under the same or another name or by a link; gives the sizes of the others. Counting reports twice
-/// would make an estimate look surer than it is.
-fn refuse_same_files(inputs: &[Input]) -> Result<Vec<(u64, &Input)>> {
-    let (mut files, mut seen) = (Vec::new(), HashMap::new());
+/// Refuses a file that is there twice, under the same or another name, by a link or as standard input. Counting reports twice would make an
+/// estimate look surer than it is.
+fn refuse_same_files(inputs: &[Input]) -> Result<()> {
+    let mut seen = HashMap::new();
     for input in inputs {
-        let metadata = match input {
-            Input::StandardInput => None,
-            Input::File(path) => Some(fs::metadata(path).map_err(|error| unreadable(input, error))?),
-        };
-        if let Some(first) = seen.insert(identity(input, metadata.as_ref()), input) {
-            return Err(twice(first, input, "is the same file as"));
-        }
-        files.extend(metadata.filter(fs::Metadata::is_file).map(|metadata| (metadata.len(), input)));
-    }
-    Ok(files)
-}
-
-/// Refuses a file that is a copy of another. Contents are compared only where the sizes agree.
-fn refuse_copies(files: &[(u64, &Input)]) -> Result<()> {
-    let mut sizes: HashMap<u64, usize> = HashMap::new();
-    files.iter().for_each(|(size, _)| *sizes.entry(*size).or_default() += 1);
-    let mut contents = HashMap::new();
-    // In the order of the arguments, so that the message is always the same.
-    for (size, input) in files.iter().filter(|(size, _)| sizes[size] > 1) {
-        if let Some(first) = contents.insert((*size, content(input)?), *input) {
-            return Err(twice(first, input, "has the same content as"));
+        let identity = identity(input).map_err(|error| unreadable(input, error))?;
+        if let Some(first) = seen.insert(identity, input) {
+            return Err(Error::Duplicate { first: first.to_string(), second: input.to_string() });
         }
     }
     Ok(())
 }
 
-/// Refuses a compressed file beside what it was made of: `day.csv.gz` and `day.csv`, wherever they lie. What is in them is compared only where the names agree.
-fn refuse_compressed_copies(files: &[(u64, &Input)]) -> Result<()> {
-    let mut names: HashMap<String, Vec<&Input>> = HashMap::new();
-    for (_, input) in files {
-        names.entry(plain_name(input)).or_default().push(input);
-    }
-    let mut contents = HashMap::new();
-    // In the order of the arguments, as above.
-    for (_, input) in files.iter().filter(|(_, input)| names[&plain_name(input)].len() > 1) {
-        let mut digest = Sha256::new();
-        let mut reader = decompressed(input)?;
-        hash(&mut reader, &mut digest).map_err(|error| unreadable(input, error))?;
-        if let Some(first) = contents.insert(digest.finalize().to_vec(), *input) {
-            return Err(twice(first, input, "has the same content as"));
-        }
-    }
-    Ok(())
+/// What two names of one file have in common; none for a standard input that has no name.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Identity {
+    is_file: bool,
+    #[cfg(unix)]
+    place: (u64, u64),
+    #[cfg(not(unix))]
+    place: PathBuf,
 }
 
-/// The name of a file without its directory, and without what compression adds.
-fn plain_name(input: &Input) -> String {
-    let Input::File(path) = input else { return String::new() };
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let packed = [".gz", ".gzip", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
-    packed.map(ToOwned::to_owned).unwrap_or(name)
-}
-
-/// What two names of one file have in common.
 #[cfg(unix)]
-fn identity(_input: &Input, metadata: Option<&fs::Metadata>) -> Option<(u64, u64)> {
+fn identity(input: &Input) -> io::Result<Option<Identity>> {
     use std::os::unix::fs::MetadataExt;
-    metadata.map(|metadata| (metadata.dev(), metadata.ino()))
+    let found = match input {
+        Input::StandardInput => own(io::stdin())?.metadata()?,
+        Input::File(path) => fs::metadata(path)?,
+    };
+    Ok(Some(Identity { is_file: found.is_file(), place: (found.dev(), found.ino()) }))
 }
 
 #[cfg(not(unix))]
-fn identity(input: &Input, _metadata: Option<&fs::Metadata>) -> Option<PathBuf> {
-    match input {
-        Input::StandardInput => None,
-        Input::File(path) => Some(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
-    }
-}
-
-fn content(input: &Input) -> Result<Vec<u8>> {
-    let Input::File(path) = input else { return Ok(Vec::new()) };
-    let mut digest = Sha256::new();
-    let hashed = File::open(path).and_then(|mut file| hash(&mut file, &mut digest));
-    hashed.map_err(|error| unreadable(input, error))?;
-    Ok(digest.finalize().to_vec())
-}
-
-fn hash(file: &mut dyn io::Read, digest: &mut Sha256) -> io::Result<()> {
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(()),
-            count => digest.update(&buffer[..count]),
-        }
-    }
+fn identity(input: &Input) -> io::Result<Option<Identity>> {
+    let Input::File(path) = input else { return Ok(None) };
+    Ok(Some(Identity { is_file: fs::metadata(path)?.is_file(), place: path.canonicalize()? }))
 }

@@ -5,14 +5,19 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_r
 use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
 };
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::FileReader;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::guard::guarded;
+use super::page_header::PageHeader;
+use super::source::Raw;
 
 /// Rows that are handled at a time.
 const BATCH: usize = 1 << 14;
+
+/// Most rows that a byte of a file may stand for. (Rows that are all alike take a byte for some thousand of them.)
+const MAX_ROWS_A_BYTE: u64 = 1 << 14;
 
 /// A batch of a column, in the types that reports are stored in.
 pub(crate) enum Batch<'b> {
@@ -49,6 +54,82 @@ impl Rows<'_> {
     }
 }
 
+/// Most bytes of a page when it is decompressed. (Usual is one MiB; ours have up to 64, where a single report has some.)
+const MAX_PAGE: i64 = 128 << 20;
+
+/// Bytes of a page's header that are read at first, and at most: it may hold the smallest and the largest value.
+const FIRST_HEADER: usize = 1 << 12;
+const MAX_HEADER: usize = 16 << 20;
+
+/// Refuses a file whose groups have other numbers of rows than the file, more rows than so many bytes can have, or too large a page in the
+/// column.
+pub(crate) fn check(reader: &dyn FileReader, column: usize, raw: &Raw) -> Result<()> {
+    check_rows(reader, raw.length)?;
+    for group in reader.metadata().row_groups() {
+        let (mut at, length) = guarded(|| Ok(group.column(column).byte_range()))?;
+        let end = at.checked_add(length).filter(|end| *end <= raw.length);
+        let end = end.ok_or_else(|| contradiction("a column ends behind the file"))?;
+        while at < end {
+            let header = page_header(raw, at, end)?;
+            if header.uncompressed > MAX_PAGE {
+                return Err(contradiction(&format!("a page becomes {} bytes", header.uncompressed)));
+            }
+            let compressed =
+                u64::try_from(header.compressed).map_err(|_| contradiction("a page has a negative size"))?;
+            at = at.saturating_add(header.length as u64).saturating_add(compressed);
+        }
+    }
+    Ok(())
+}
+
+fn page_header(raw: &Raw, at: u64, end: u64) -> Result<PageHeader> {
+    let mut length = FIRST_HEADER;
+    loop {
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+        match PageHeader::read(&(raw.read)(at, length.min(left))?) {
+            Some(header) => return Ok(header),
+            None if length < left && length < MAX_HEADER => length *= 8,
+            None => return Err(contradiction("a page has no header")),
+        }
+    }
+}
+
+fn check_rows(reader: &dyn FileReader, bytes: u64) -> Result<()> {
+    let claimed = |rows: i64| u64::try_from(rows).map_err(|_| contradiction("a number of rows is negative"));
+    let all = claimed(reader.metadata().file_metadata().num_rows())?;
+    if all > bytes.saturating_mul(MAX_ROWS_A_BYTE) {
+        return Err(contradiction(&format!("{bytes} bytes cannot have {all} rows")));
+    }
+    let groups = reader.metadata().row_groups().iter();
+    let sum = groups.map(|group| claimed(group.num_rows())).try_fold(0u64, |sum, rows| {
+        sum.checked_add(rows?).ok_or_else(|| contradiction("there are too many rows"))
+    })?;
+    if sum == all { Ok(()) } else { Err(contradiction(&format!("its groups have {sum} rows of {all}"))) }
+}
+
+/// Refuses a column whose pages have other numbers of values than their group has rows.
+pub(crate) fn check_pages(reader: &dyn FileReader, column: usize) -> Result<()> {
+    for (at, group) in reader.metadata().row_groups().iter().enumerate() {
+        let (mut pages, mut values) = (reader.get_row_group(at)?.get_column_page_reader(column)?, 0u64);
+        while let Some(page) = pages.peek_next_page()? {
+            values += page.num_levels.or(page.num_rows).unwrap_or(0) as u64;
+            pages.skip_next_page()?;
+        }
+        if values != group.num_rows() as u64 {
+            return Err(wrong_rows(values, group.num_rows()));
+        }
+    }
+    Ok(())
+}
+
+fn wrong_rows(found: u64, claimed: i64) -> ParquetError {
+    contradiction(&format!("a group of rows has {found} of {claimed}"))
+}
+
+fn contradiction(words: &str) -> ParquetError {
+    ParquetError::General(words.to_owned())
+}
+
 /// The position of a column at the top level.
 pub(crate) fn position(reader: &dyn FileReader, name: &str) -> Option<usize> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
@@ -74,7 +155,8 @@ pub(crate) fn holds_reports(column: &ColumnDescriptor) -> bool {
     kind && column.max_rep_level() == 0
 }
 
-/// Visits a column of one group of rows, the first of which has the number `first`: batches of values with their rows.
+/// Visits a column of one group of rows, the first of which has the number `first`: batches of values with their rows. There must be as many
+/// as the group claims.
 pub(crate) fn visit(
     reader: &dyn FileReader,
     group: usize,
@@ -82,39 +164,46 @@ pub(crate) fn visit(
     first: u64,
     mut visit: impl FnMut(Batch<'_>, &Rows<'_>),
 ) -> Result<()> {
+    let claimed = reader.metadata().row_group(group).num_rows();
     let reader = guarded(|| reader.get_row_group(group)?.get_column_reader(column))?;
+    let places = (first, claimed);
     match &reader {
         ColumnReader::Int32ColumnReader(_) => {
-            batches::<Int32Type>(reader, first, |values, rows| visit(Batch::Int32(values), rows))
+            batches::<Int32Type>(reader, places, |values, rows| visit(Batch::Int32(values), rows))
         }
         ColumnReader::Int64ColumnReader(_) => {
-            batches::<Int64Type>(reader, first, |values, rows| visit(Batch::Int64(values), rows))
+            batches::<Int64Type>(reader, places, |values, rows| visit(Batch::Int64(values), rows))
         }
         ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            batches::<FixedLenByteArrayType>(reader, first, |values, rows| visit(Batch::Fixed(values), rows))
+            batches::<FixedLenByteArrayType>(reader, places, |values, rows| visit(Batch::Fixed(values), rows))
         }
         ColumnReader::ByteArrayColumnReader(_) => {
-            batches::<ByteArrayType>(reader, first, |values, rows| visit(Batch::Bytes(values), rows))
+            batches::<ByteArrayType>(reader, places, |values, rows| visit(Batch::Bytes(values), rows))
         }
-        _ => Ok(()),
+        _ => Err(contradiction("its column is of another type than it claims")),
     }
 }
 
 fn batches<T: DataType>(
     reader: ColumnReader,
-    mut first: u64,
+    (mut first, claimed): (u64, i64),
     mut visit: impl FnMut(&[T::T], &Rows<'_>),
 ) -> Result<()> {
     let mut reader: ColumnReaderImpl<T> = get_typed_column_reader(reader);
-    let (mut values, mut levels) = (Vec::with_capacity(BATCH), Vec::new());
+    let (mut values, mut levels, mut found) = (Vec::with_capacity(BATCH), Vec::new(), 0);
     loop {
         values.clear();
         levels.clear();
         let (rows, _, _) = guarded(|| reader.read_records(BATCH, Some(&mut levels), None, &mut values))?;
+        found += rows as u64;
+        if found > claimed as u64 || rows == 0 && found < claimed as u64 {
+            return Err(wrong_rows(found, claimed));
+        }
         if rows == 0 {
             return Ok(());
         }
-        visit(&values, &Rows { first, count: rows as u64, levels: &levels });
-        first += rows as u64;
+        let rows = Rows { first, count: rows as u64, levels: &levels };
+        visit(&values, &rows);
+        first += rows.count;
     }
 }

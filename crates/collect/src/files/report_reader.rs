@@ -1,15 +1,20 @@
 //! Reading files of reports, block by block and in parallel.
+//!
+//! The digest of the reports follows from those of the blocks, in order. Where a file has an end (see [`crate::header`]), its reports must be
+//! those that it tells of: a file that was cut, at whatever place, or in which a report was changed is refused.
 
+use parquet::file::metadata::KeyValue;
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 
 use super::FileFormat;
 use super::inputs::Input;
-use super::parquet_column::{Batch, Rows, holds_reports, position, visit};
-use super::report_writer::{COLUMN, METADATA};
-use super::source::{Block, Lines, Source, damaged, open};
-use crate::error::{Error, Result};
-use crate::header::{Header, HeaderProblem};
+use super::parquet_column::{Batch, Rows, check, holds_reports, position, visit};
+use super::report_writer::{COLUMN, END_METADATA, METADATA, SCHEMA};
+use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
+use crate::digest::Digest;
+use crate::error::{EndProblem, Error, Result};
+use crate::header::{End, Header, HeaderProblem};
 use crate::rejection::{Reason, shown};
 use crate::tally::{Accumulator, Tallier};
 
@@ -19,14 +24,69 @@ const BLOCKS_A_THREAD: usize = 2;
 /// An opened file of reports, of which the header has been read.
 pub struct ReportFile {
     input: Input,
-    header: Option<Header>,
+    header: Option<(Header, Vec<u8>)>,
     body: Body,
 }
+
+/// A header with its text.
+type Headed = Option<(Header, Vec<u8>)>;
 
 enum Body {
     Csv { lines: Lines, at: usize, columns: usize },
     JsonLines { lines: Lines, first: Option<(u64, Vec<u8>)> },
-    Parquet { reader: Box<dyn FileReader>, column: usize },
+    Parquet { reader: Box<dyn FileReader>, column: usize, end: Option<Vec<u8>> },
+}
+
+/// What was found in a part of a file.
+#[derive(Default)]
+struct Found {
+    digest: Digest,
+    /// The first line that is not blank.
+    first: Option<u64>,
+    /// The end.
+    end: Option<End>,
+    /// The first line after the end.
+    after: Option<u64>,
+}
+
+impl Found {
+    fn line(&mut self, line: u64) {
+        self.first.get_or_insert(line);
+        if self.end.is_some() {
+            self.after.get_or_insert(line);
+        }
+    }
+
+    /// Adds the part that follows.
+    fn append(&mut self, next: Found) {
+        self.digest.append(next.digest);
+        if self.end.is_some() {
+            self.after = self.after.or(next.first);
+        } else {
+            (self.end, self.after) = (next.end, next.after);
+        }
+        self.first = self.first.or(next.first);
+    }
+
+    /// The digest of the reports, if they are what the file says of them.
+    fn checked(self, input: &Input, header: Option<&(Header, Vec<u8>)>) -> Result<Digest> {
+        let announced = header.is_some_and(|(header, _)| header.has_end());
+        let problem = match self.end {
+            None if announced => EndProblem::Missing,
+            None => return Ok(self.digest),
+            Some(end) => {
+                let belongs = announced && header.is_some_and(|(_, text)| end.is_after(text));
+                match (self.after, self.digest.reports()) {
+                    _ if !belongs => EndProblem::WithoutHeader,
+                    (Some(line), _) => EndProblem::After { line },
+                    (_, found) if found != end.reports => EndProblem::Count { found, announced: end.reports },
+                    _ if self.digest.to_string() != end.digest => EndProblem::Digest,
+                    _ => return Ok(self.digest),
+                }
+            }
+        };
+        Err(Error::Incomplete { file: input.to_string(), problem })
+    }
 }
 
 impl ReportFile {
@@ -38,14 +98,14 @@ impl ReportFile {
         let (header, body) = match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(input, lines)?,
             Source::Text(_, lines) => csv(input, lines)?,
-            Source::Parquet(reader) => parquet(input, reader)?,
+            Source::Parquet(reader, raw) => parquet(input, reader, &raw)?,
         };
         Ok(ReportFile { input: input.clone(), header, body })
     }
 
     /// What the file says about itself, if it does.
     pub fn header(&self) -> Option<&Header> {
-        self.header.as_ref()
+        self.header.as_ref().map(|(header, _)| header)
     }
 
     /// The file.
@@ -53,85 +113,83 @@ impl ReportFile {
         &self.input
     }
 
-    /// Counts all reports; `file` is the file's place among the inputs, for examples of rejected reports.
-    pub(crate) fn count(self, file: usize, tallier: &Tallier<'_>) -> Result<()> {
-        let input = &self.input;
-        match self.body {
-            Body::Csv { lines, at, columns } => count_lines(input, lines, tallier, |block, accumulator| {
-                for (line, text) in block.lines().filter(|(_, line)| !line.is_empty()) {
-                    match field(text, at, columns) {
-                        Some(report) => accumulator.text(file, line, report),
-                        None => accumulator.reject(file, line, Reason::Line, text),
-                    }
-                }
-            }),
-            Body::JsonLines { lines, first } => {
-                let count = |line: u64, text: &[u8], accumulator: &mut Accumulator| match json_report(text) {
-                    Some(report) => accumulator.text(file, line, report.as_ref()),
-                    None => accumulator.reject(file, line, Reason::Line, text),
-                };
-                if let Some((line, text)) = first {
-                    tallier.with(|accumulator| count(line, &text, accumulator));
-                }
-                count_lines(input, lines, tallier, |block, accumulator| {
-                    for (line, text) in block.lines().filter(|(_, line)| !line.trim_ascii().is_empty()) {
-                        count(line, text, accumulator);
-                    }
-                })
+    /// Counts all reports, and gives their digest; `file` is the file's place among the inputs, for examples of rejected reports.
+    pub(crate) fn count(self, file: usize, tallier: &Tallier<'_>) -> Result<Digest> {
+        let ReportFile { input, header, body } = self;
+        let found = match body {
+            Body::Csv { lines, at, columns } => count_csv(&input, lines, (at, columns), file, tallier)?,
+            Body::JsonLines { lines, first } => count_json_lines(&input, lines, first, file, tallier)?,
+            Body::Parquet { reader, column, end } => {
+                let counted = count_parquet(&*reader, column, file, tallier);
+                let digest = counted.map_err(|error| damaged(&input, &error))?;
+                let end = end.map(|text| End::read(&text).ok_or(EndProblem::Missing)).transpose();
+                let end = end.map_err(|problem| Error::Incomplete { file: input.to_string(), problem })?;
+                Found { digest, end, ..Found::default() }
             }
-            Body::Parquet { reader, column } => {
-                count_parquet(&*reader, column, file, tallier).map_err(|error| damaged(input, &error))
-            }
-        }
+        };
+        found.checked(&input, header.as_ref())
     }
 }
 
-fn header(input: &Input, text: &[u8]) -> Result<Option<Header>> {
-    match std::str::from_utf8(text).map_err(|_| HeaderProblem::None).and_then(Header::read) {
-        Ok(header) => Ok(Some(header)),
-        Err(HeaderProblem::None) => Ok(None),
-        Err(HeaderProblem::Version(version)) => Err(Error::Version { file: input.to_string(), version }),
+/// A header, which must be one if it looks like one: else a letter that changes would take away what it says.
+fn header(input: &Input, text: Vec<u8>, what: &'static str) -> Result<Headed> {
+    let file = input.to_string();
+    match Header::read(&text) {
+        Ok(header) => Ok(Some((header, text))),
+        Err(HeaderProblem::None(why)) => Err(Error::BadHeader { file, what, why }),
+        Err(HeaderProblem::Version(version)) => Err(Error::Version { file, version }),
     }
 }
 
-fn csv(input: &Input, mut lines: Lines) -> Result<(Option<Header>, Body)> {
-    let no_column = |found: &[u8]| Error::NoColumn {
-        file: input.to_string(),
-        column: COLUMN.to_owned(),
-        found: shown(found),
-    };
+fn csv(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
+    let (file, column) = (input.to_string(), COLUMN.to_owned());
     let no_header = |blank| Error::NoHeader { file: input.to_string(), column: COLUMN.to_owned(), blank };
-    let (_, mut names) = lines.line(input)?.ok_or_else(|| no_header(false))?;
+    let (_, mut names) = lines.line(input, MAX_HEADER)?.ok_or_else(|| no_header(false))?;
     let mut found = None;
     if let Some(text) = names.strip_prefix(b"#") {
-        found = header(input, text)?;
-        (_, names) = lines.line(input)?.ok_or_else(|| no_header(false))?;
+        found = header(input, text.to_vec(), "no header of reports, though it begins with #")?;
+        (_, names) = lines.line(input, MAX_LINE)?.ok_or_else(|| no_header(false))?;
     }
     if names.trim_ascii().is_empty() {
         return Err(no_header(true));
     }
-    let columns: Vec<&[u8]> = names.split(|byte| *byte == b',').map(unquoted).collect();
-    let mut named = columns.iter().enumerate().filter(|(_, name)| **name == COLUMN.as_bytes());
-    let (at, _) = named.next().ok_or_else(|| no_column(&names))?;
+    let names: Vec<&[u8]> = names.split(|byte| *byte == b',').map(unquoted).collect();
+    let mut named = names.iter().enumerate().filter(|(_, name)| **name == COLUMN.as_bytes());
+    // The names are not quoted: where there are none they are values.
+    let (at, _) =
+        named.next().ok_or(Error::NoValueColumn { file: file.clone(), column, columns: names.len() })?;
     if named.next().is_some() {
-        return Err(Error::TwoColumns { file: input.to_string(), column: COLUMN.to_owned() });
+        return Err(Error::TwoColumns { file, column: COLUMN.to_owned() });
     }
-    let columns = columns.len();
-    Ok((found, Body::Csv { lines, at, columns }))
+    Ok((found, Body::Csv { lines, at, columns: names.len() }))
 }
 
-fn json_lines(input: &Input, mut lines: Lines) -> Result<(Option<Header>, Body)> {
-    let first = lines.line(input)?;
-    let found = first.as_ref().map_or(Ok(None), |(_, text)| header(input, text))?;
-    let first = first.filter(|_| found.is_none());
-    Ok((found, Body::JsonLines { lines, first }))
+fn json_lines(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
+    let mut first = lines.line(input, MAX_HEADER)?;
+    while first.as_ref().is_some_and(|(_, text)| text.trim_ascii().is_empty()) {
+        first = lines.line(input, MAX_HEADER)?;
+    }
+    match first {
+        Some((_, text)) if json_report(&text).is_none() => {
+            let found = header(input, text, "neither a header of reports nor a report")?;
+            Ok((found, Body::JsonLines { lines, first: None }))
+        }
+        first => Ok((None, Body::JsonLines { lines, first })),
+    }
 }
 
-fn parquet(input: &Input, reader: Box<dyn FileReader>) -> Result<(Option<Header>, Body)> {
+fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Headed, Body)> {
     let metadata = reader.metadata().file_metadata();
-    let text = metadata.key_value_metadata().and_then(|all| all.iter().find(|entry| entry.key == METADATA));
-    let found = match text.and_then(|entry| entry.value.as_deref()) {
-        Some(text) => header(input, text.as_bytes())?,
+    let entries = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let text = |key: &str| {
+        let entry = entries.iter().find(|entry| entry.key == key);
+        entry.and_then(|KeyValue { value, .. }| value.clone()).map(String::into_bytes)
+    };
+    let found = match text(METADATA) {
+        Some(text) => header(input, text, "no header of reports")?,
+        None if metadata.schema().name() == SCHEMA => {
+            return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
+        }
         None => None,
     };
     let columns = metadata.schema_descr().columns();
@@ -143,7 +201,9 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>) -> Result<(Option<Header>
     if !holds_reports(&columns[column]) {
         return Err(Error::ColumnType { file, column: name });
     }
-    Ok((found, Body::Parquet { reader, column }))
+    check(&*reader, column, raw).map_err(|error| damaged(input, &error))?;
+    let end = text(END_METADATA);
+    Ok((found, Body::Parquet { reader, column, end }))
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -173,25 +233,97 @@ fn json_report(line: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     }
 }
 
+/// The longest line of reports of a protocol: beside the report there may be other columns.
+fn longest(tallier: &Tallier<'_>) -> usize {
+    tallier.layout().text_length() + MAX_LINE
+}
+
+fn count_csv(
+    input: &Input,
+    lines: Lines,
+    (at, columns): (usize, usize),
+    file: usize,
+    tallier: &Tallier<'_>,
+) -> Result<Found> {
+    count_lines(input, lines, tallier, |line, text, found, accumulator| {
+        if text.is_empty() {
+            return;
+        }
+        found.line(line);
+        match text.strip_prefix(b"#").map(End::read) {
+            Some(Some(end)) if found.end.is_none() => found.end = Some(end),
+            _ => match field(text, at, columns) {
+                Some(report) => accumulator.text(file, line, report),
+                None => accumulator.reject(file, line, Reason::Line),
+            },
+        }
+    })
+}
+
+fn count_json_lines(
+    input: &Input,
+    lines: Lines,
+    first: Option<(u64, Vec<u8>)>,
+    file: usize,
+    tallier: &Tallier<'_>,
+) -> Result<Found> {
+    let count = |line: u64, text: &[u8], found: &mut Found, accumulator: &mut Accumulator| {
+        if text.trim_ascii().is_empty() {
+            return;
+        }
+        found.line(line);
+        match json_report(text) {
+            Some(report) => accumulator.text(file, line, report.as_ref()),
+            None => match End::read(text).filter(|_| found.end.is_none()) {
+                Some(end) => found.end = Some(end),
+                None => accumulator.reject(file, line, Reason::Line),
+            },
+        }
+    };
+    let mut found = Found::default();
+    if let Some((line, text)) = first {
+        found.append(part(tallier, |found, accumulator| count(line, &text, found, accumulator)));
+    }
+    found.append(count_lines(input, lines, tallier, count)?);
+    Ok(found)
+}
+
+/// Counts a part of a file.
+fn part(tallier: &Tallier<'_>, count: impl FnOnce(&mut Found, &mut Accumulator)) -> Found {
+    tallier.with(|accumulator| {
+        let mut found = Found::default();
+        count(&mut found, accumulator);
+        found.digest = accumulator.take_digest();
+        found
+    })
+}
+
 fn count_lines(
     input: &Input,
     mut lines: Lines,
     tallier: &Tallier<'_>,
-    count: impl Fn(&Block, &mut Accumulator) + Sync,
-) -> Result<()> {
+    count: impl Fn(u64, &[u8], &mut Found, &mut Accumulator) + Sync,
+) -> Result<Found> {
+    let mut all = Found::default();
     loop {
         let wanted = BLOCKS_A_THREAD * rayon::current_num_threads();
         let mut blocks = Vec::with_capacity(wanted);
         while blocks.len() < wanted {
-            match lines.block(input)? {
+            match lines.block(input, longest(tallier))? {
                 Some(block) => blocks.push(block),
                 None => break,
             }
         }
         if blocks.is_empty() {
-            return Ok(());
+            return Ok(all);
         }
-        blocks.par_iter().for_each(|block| tallier.with(|accumulator| count(block, accumulator)));
+        let count_block = |block: &Block| {
+            part(tallier, |found, accumulator| {
+                block.lines().for_each(|(line, text)| count(line, text, found, accumulator));
+            })
+        };
+        let parts: Vec<Found> = blocks.par_iter().map(count_block).collect();
+        parts.into_iter().for_each(|part| all.append(part));
     }
 }
 
@@ -200,23 +332,29 @@ fn count_parquet(
     column: usize,
     file: usize,
     tallier: &Tallier<'_>,
-) -> parquet::errors::Result<()> {
+) -> parquet::errors::Result<Digest> {
     let starts = reader.metadata().row_groups().iter().scan(1u64, |start, group| {
         let first = *start;
-        // A file may claim any number of rows.
-        *start = (*start + group.num_rows().max(0) as u64).min(1 << 62);
+        // The rows were checked: they are few enough.
+        *start += group.num_rows() as u64;
         Some(first)
     });
     let starts: Vec<u64> = starts.collect();
-    starts.into_par_iter().enumerate().try_for_each(|(group, first)| {
+    let count_group = |(group, first): (usize, u64)| {
         tallier.with(|accumulator| {
-            visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))
+            visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))?;
+            Ok(accumulator.take_digest())
         })
-    })
+    };
+    let groups = starts.into_par_iter().enumerate().map(count_group);
+    let digests: Vec<Digest> = groups.collect::<parquet::errors::Result<_>>()?;
+    let mut all = Digest::default();
+    digests.into_iter().for_each(|digest| all.append(digest));
+    Ok(all)
 }
 
 fn count_batch(batch: &Batch<'_>, rows: &Rows<'_>, file: usize, accumulator: &mut Accumulator) {
-    rows.missing().for_each(|row| accumulator.reject(file, row, Reason::Empty, b"null"));
+    rows.missing().for_each(|row| accumulator.reject(file, row, Reason::Empty));
     let present = rows.present();
     match batch {
         Batch::Int32(values) => {

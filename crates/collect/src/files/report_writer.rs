@@ -1,7 +1,7 @@
 //! Writing files of reports.
 //!
 //! CSV begins with the line `#` and the header, then the column name; JSON Lines begins with the header; Parquet has the header in the
-//! metadata of the file. See `docs/report-format.md`.
+//! metadata of the file. The end stands in the last line or in the metadata. See `docs/report-format.md`.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,14 +16,22 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::FileFormat;
-use crate::header::Header;
+use crate::digest::Digest;
+use crate::header::{End, Header};
 use crate::layout::{Layout, number};
 
 /// The name of the column of reports.
 pub const COLUMN: &str = "report";
 
+/// The name of the schema of a Parquet file that has a header. Without this, a bit that takes all metadata away would leave a file of which the
+/// user need only name the protocol.
+pub const SCHEMA: &str = "sottovoce_reports";
+
 /// The key of the header in the metadata of a Parquet file.
 pub const METADATA: &str = "sottovoce.reports";
+
+/// The key of the end in the metadata of a Parquet file.
+pub const END_METADATA: &str = "sottovoce.end";
 
 /// Reports in a group of rows of a Parquet file.
 const GROUP: usize = 1 << 20;
@@ -32,10 +40,12 @@ const GROUP: usize = 1 << 20;
 pub struct ReportWriter<W: Write + Send> {
     layout: Layout,
     kind: Kind<W>,
+    header: String,
+    digest: Digest,
 }
 
 enum Kind<W: Write + Send> {
-    Text { writer: W, before: &'static [u8], after: &'static [u8] },
+    Text { writer: W, before: &'static [u8], after: &'static [u8], mark: &'static str },
     Parquet { writer: Box<SerializedFileWriter<W>>, waiting: Vec<u8> },
 }
 
@@ -48,18 +58,18 @@ impl<W: Write + Send> ReportWriter<W> {
         let kind = match format {
             FileFormat::Csv => {
                 writer.write_all(format!("#{}\n{COLUMN}\n", header.text()).as_bytes())?;
-                Kind::Text { writer, before: b"", after: b"\n" }
+                Kind::Text { writer, before: b"", after: b"\n", mark: "#" }
             }
             FileFormat::JsonLines => {
                 writer.write_all(format!("{}\n", header.text()).as_bytes())?;
-                Kind::Text { writer, before: b"{\"report\":\"", after: b"\"}\n" }
+                Kind::Text { writer, before: b"{\"report\":\"", after: b"\"}\n", mark: "" }
             }
             FileFormat::Parquet => {
                 let writer = parquet_writer(writer, &layout, header).map_err(system_error)?;
                 Kind::Parquet { writer: Box::new(writer), waiting: Vec::new() }
             }
         };
-        Ok(ReportWriter { layout, kind })
+        Ok(ReportWriter { layout, kind, header: header.text(), digest: Digest::default() })
     }
 
     /// Writes reports, given as the bytes of all of them one after another.
@@ -68,8 +78,9 @@ impl<W: Write + Send> ReportWriter<W> {
     /// They cannot be written.
     pub fn write(&mut self, reports: &[u8]) -> io::Result<()> {
         let length = self.layout.length();
+        reports.chunks_exact(length).for_each(|report| self.digest.add(report));
         match &mut self.kind {
-            Kind::Text { writer, before, after } => {
+            Kind::Text { writer, before, after, .. } => {
                 let mut text = Vec::with_capacity(reports.len() / length * (self.layout.text_length() + 16));
                 for report in reports.chunks_exact(length) {
                     text.extend_from_slice(before);
@@ -92,17 +103,22 @@ impl<W: Write + Send> ReportWriter<W> {
         }
     }
 
-    /// Ends the file.
+    /// Ends the file: says how many reports there are, and their digest.
     ///
     /// # Errors
     /// The end cannot be written.
     pub fn finish(self) -> io::Result<W> {
+        let end = End::new(&self.digest, &self.header).text();
         match self.kind {
-            Kind::Text { writer, .. } => Ok(writer),
+            Kind::Text { mut writer, mark, .. } => {
+                writer.write_all(format!("{mark}{end}\n").as_bytes())?;
+                Ok(writer)
+            }
             Kind::Parquet { mut writer, waiting } => {
                 if !waiting.is_empty() {
                     write_group(&mut writer, &self.layout, waiting).map_err(system_error)?;
                 }
+                writer.append_key_value_metadata(KeyValue::new(END_METADATA.to_owned(), end));
                 writer.into_inner().map_err(system_error)
             }
         }
@@ -139,7 +155,7 @@ fn parquet_writer<W: Write + Send>(
     let metadata = vec![KeyValue::new(METADATA.to_owned(), header.text())];
     let properties =
         properties.set_key_value_metadata(Some(metadata)).set_created_by("sottovoce".to_owned()).build();
-    let schema = parse_message_type(&format!("message reports {{ {column} }}"))?;
+    let schema = parse_message_type(&format!("message {SCHEMA} {{ {column} }}"))?;
     SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties))
 }
 

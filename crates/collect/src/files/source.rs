@@ -1,7 +1,12 @@
 //! The bytes of an input: decompressed, and either lines of text or a Parquet file.
+//!
+//! Files come from strangers, so everything has a bound: how long a line is, how much larger a file becomes that is decompressed, and how
+//! much of it is held in memory.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,11 +17,21 @@ use super::guard::guarded;
 use super::inputs::{Input, unreadable};
 use crate::error::{Error, Result};
 
-/// Longest line that is read.
-pub(crate) const MAX_LINE: usize = 64 << 20;
+/// Longest first line, which may hold a protocol: as long as a specification.
+pub(crate) const MAX_HEADER: usize = 64 << 20;
+
+/// Longest other line, beside the value or report that is wanted of it.
+pub(crate) const MAX_LINE: usize = 1 << 20;
 
 /// Most bytes of a Parquet file that is compressed as a whole or comes from standard input, and so must be held in memory.
-const MAX_HELD: u64 = 4 << 30;
+const MAX_HELD: u64 = 256 << 20;
+
+/// Most bytes that a byte of a compressed file may become. (One and the same short line again and again becomes 12 000 times smaller with
+/// Zstandard, and 1000 times with gzip.)
+const MAX_RATIO: u64 = 1 << 14;
+
+/// So much a compressed file may become however short it is.
+const ALWAYS_ALLOWED: u64 = 1 << 20;
 
 /// Text that is handled at a time.
 const BLOCK: usize = 1 << 20;
@@ -24,7 +39,15 @@ const BLOCK: usize = 1 << 20;
 /// An opened input.
 pub(crate) enum Source {
     Text(FileFormat, Lines),
-    Parquet(Box<dyn FileReader>),
+    Parquet(Box<dyn FileReader>, Raw),
+}
+
+/// The bytes of a Parquet file.
+pub(crate) struct Raw {
+    /// How many.
+    pub(crate) length: u64,
+    /// Reads so many from a place.
+    pub(crate) read: Box<dyn Fn(u64, usize) -> parquet::errors::Result<Bytes>>,
 }
 
 /// Opens an input, decompressing gzip and Zstandard, and tells its format by its beginning.
@@ -38,19 +61,39 @@ pub(crate) fn open(input: &Input) -> Result<Source> {
         return parquet(input, Positioned { file: Arc::new(file), length });
     }
     let mut plain = BufReader::with_capacity(BLOCK, unpacked(raw).map_err(fail)?);
-    match FileFormat::of_start(plain.fill_buf().map_err(fail)?) {
+    let start = plain.fill_buf().map_err(fail)?;
+    if is_array(start) {
+        return Err(Error::JsonArray { file: input.to_string() });
+    }
+    match FileFormat::of_start(start) {
         FileFormat::Parquet => {
-            let mut bytes = Vec::new();
-            plain.take(MAX_HELD).read_to_end(&mut bytes).map_err(fail)?;
-            parquet(input, Bytes::from(bytes))
+            let held = held(plain).map_err(fail)?;
+            let held = held.ok_or_else(|| Error::TooMuchHeld { file: input.to_string(), most: MAX_HELD });
+            parquet(input, Bytes::from(held?))
         }
         format => Ok(Source::Text(format, Lines { reader: plain, rest: Vec::new(), line: 1, ended: false })),
     }
 }
 
-/// The bytes of an input, decompressed.
-pub(super) fn decompressed(input: &Input) -> Result<Box<dyn Read>> {
-    unpacked(raw(input)?).map_err(|error| unreadable(input, error))
+/// All that a reader gives; `None` if it is too much. Room is made little by little, not twice as much each time.
+fn held(mut reader: impl Read) -> io::Result<Option<Vec<u8>>> {
+    const ROOM: usize = 16 << 20;
+    let mut bytes = Vec::new();
+    while bytes.len() as u64 <= MAX_HELD {
+        // A few bytes more, by which the end is found.
+        bytes.try_reserve_exact(ROOM + 64).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        if (&mut reader).take(ROOM as u64).read_to_end(&mut bytes)? == 0 {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a file begins like a JSON array, which is not one object a line.
+fn is_array(start: &[u8]) -> bool {
+    let start = start.trim_ascii_start();
+    let inside = start.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.starts_with(b"{") || inside.starts_with(b"]"))
 }
 
 fn raw(input: &Input) -> Result<BufReader<Box<dyn Read>>> {
@@ -64,16 +107,67 @@ fn raw(input: &Input) -> Result<BufReader<Box<dyn Read>>> {
 fn unpacked(mut raw: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn Read>> {
     let start = raw.fill_buf()?;
     let (gzip, zstandard) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
-    Ok(match () {
-        () if gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
-        () if zstandard => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
-        () => Box::new(raw),
-    })
+    if !gzip && !zstandard {
+        return Ok(Box::new(raw));
+    }
+    let packed = Rc::new(Cell::new(0));
+    let raw = Metered { reader: raw, read: Rc::clone(&packed) };
+    let plain: Box<dyn Read> = match gzip {
+        true => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+        false => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
+    };
+    Ok(Box::new(Bounded { reader: plain, read: 0, packed }))
 }
 
-fn parquet<R: ChunkReader + 'static>(input: &Input, bytes: R) -> Result<Source> {
+/// Counts the bytes that are taken from a reader.
+struct Metered<R> {
+    reader: R,
+    read: Rc<Cell<u64>>,
+}
+
+impl<R: BufRead> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.read.set(self.read.get() + count as u64);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Metered<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.read.set(self.read.get() + count as u64);
+        self.reader.consume(count);
+    }
+}
+
+/// What is decompressed, as long as it is not too much for what it was.
+struct Bounded {
+    reader: Box<dyn Read>,
+    read: u64,
+    packed: Rc<Cell<u64>>,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.read += count as u64;
+        if self.read > ALWAYS_ALLOWED + self.packed.get().saturating_mul(MAX_RATIO) {
+            let message = format!("it becomes more than {MAX_RATIO} times larger when it is decompressed");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(count)
+    }
+}
+
+fn parquet<R: ChunkReader + Clone + 'static>(input: &Input, bytes: R) -> Result<Source> {
+    let raw = bytes.clone();
     let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, &error))?;
-    Ok(Source::Parquet(Box::new(reader)))
+    let raw = Raw { length: raw.len(), read: Box::new(move |start, length| raw.get_bytes(start, length)) };
+    Ok(Source::Parquet(Box::new(reader), raw))
 }
 
 pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> Error {
@@ -85,6 +179,7 @@ pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> E
 
 /// A file that many threads read at places of their own. (Copies of a file's handle share one place, and groups of rows that are read at
 /// once would get each other's bytes.)
+#[derive(Clone)]
 struct Positioned {
     file: Arc<File>,
     length: u64,
@@ -157,16 +252,16 @@ impl Block {
 }
 
 impl Lines {
-    /// The next line alone, without a byte order mark.
-    pub(crate) fn line(&mut self, input: &Input) -> Result<Option<(u64, Vec<u8>)>> {
+    /// The next line alone, of at most `longest` bytes, without a byte order mark.
+    pub(crate) fn line(&mut self, input: &Input, longest: usize) -> Result<Option<(u64, Vec<u8>)>> {
         let mut line = Vec::new();
-        let mut limited = (&mut self.reader).take(MAX_LINE as u64);
+        let mut limited = (&mut self.reader).take(longest as u64 + 2);
         limited.read_until(b'\n', &mut line).map_err(|error| unreadable(input, error))?;
         if line.is_empty() {
             return Ok(None);
         }
-        if line.len() == MAX_LINE {
-            return Err(Error::LongLine { file: input.to_string(), line: self.line });
+        if line.len() > longest + 1 {
+            return Err(Error::LongLine { file: input.to_string(), line: self.line, longest });
         }
         let number = self.line;
         self.line += 1;
@@ -177,15 +272,17 @@ impl Lines {
         Ok(Some((number, line)))
     }
 
-    /// The next lines.
-    pub(crate) fn block(&mut self, input: &Input) -> Result<Option<Block>> {
-        while !self.ended && (self.rest.len() < BLOCK || !self.rest.contains(&b'\n')) {
+    /// The next lines, none of them of much more than `longest` bytes.
+    pub(crate) fn block(&mut self, input: &Input, longest: usize) -> Result<Option<Block>> {
+        let mut has_line = self.rest.contains(&b'\n');
+        while !self.ended && (self.rest.len() < BLOCK || !has_line) {
             let before = self.rest.len();
             let mut limited = (&mut self.reader).take(BLOCK as u64);
             limited.read_to_end(&mut self.rest).map_err(|error| unreadable(input, error))?;
             self.ended = self.rest.len() == before;
-            if self.rest.len() > MAX_LINE && !self.rest.contains(&b'\n') {
-                return Err(Error::LongLine { file: input.to_string(), line: self.line });
+            has_line |= self.rest[before..].contains(&b'\n');
+            if self.rest.len() > longest + BLOCK && !has_line {
+                return Err(Error::LongLine { file: input.to_string(), line: self.line, longest });
             }
         }
         let end = match self.rest.iter().rposition(|byte| *byte == b'\n') {

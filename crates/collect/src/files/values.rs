@@ -3,8 +3,9 @@
 //! A value that is not one of the inputs is never sent as something else: it ends the reading with its line number, or is skipped and
 //! counted if the user wants that. Its text goes into no message: what is misspelt is a secret all the same, and messages end up in logs.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 
 use parquet::file::reader::FileReader;
 use parquet::record::Field;
@@ -14,7 +15,8 @@ use super::FileFormat;
 use super::guard::guarded;
 use super::inputs::Input;
 use super::json_value::json_value;
-use super::source::{Lines, Source, damaged, open};
+use super::parquet_column::{check, check_pages};
+use super::source::{Lines, MAX_LINE, Raw, Source, damaged, open};
 use crate::domain::{Domain, ValueProblem};
 use crate::error::{Error, Result};
 use crate::rejection::shown;
@@ -88,6 +90,11 @@ impl Collector<'_, '_> {
 }
 
 impl ValueReader<'_> {
+    /// The longest line: beside the value there may be other columns.
+    fn longest(&self) -> usize {
+        self.domain.longest_label() + MAX_LINE
+    }
+
     /// Visits the values in the file, in order and in batches.
     ///
     /// # Errors
@@ -98,7 +105,7 @@ impl ValueReader<'_> {
         match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(&mut collector, lines)?,
             Source::Text(_, lines) => csv(&mut collector, lines)?,
-            Source::Parquet(reader) => parquet(&mut collector, &*reader)?,
+            Source::Parquet(reader, raw) => parquet(&mut collector, &*reader, &raw)?,
         }
         if !collector.batch.is_empty() {
             collector.flush()?;
@@ -109,7 +116,7 @@ impl ValueReader<'_> {
 
 fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
     let (file, column) = (collector.input.to_string(), collector.reader.column);
-    let header = lines.line(collector.input)?.map(|(_, header)| header);
+    let header = lines.line(collector.input, MAX_LINE)?.map(|(_, header)| header);
     let Some(header) = header.as_ref().filter(|header| !header.trim_ascii().is_empty()) else {
         return Err(Error::NoHeader { file, column: column.to_owned(), blank: header.is_some() });
     };
@@ -141,16 +148,14 @@ fn is_open(line: &[u8]) -> bool {
 
 /// One value a line. An empty line among others is a missing value, which a reader of tables would pass over.
 fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
-    let mut empty = Vec::new();
-    while let Some(block) = lines.block(collector.input)? {
-        for (line, text) in block.lines() {
-            if text.is_empty() {
-                empty.push(line);
-                continue;
+    // The first line after the last value: those from there on are empty, and count only if a value follows.
+    let mut next = 2;
+    while let Some(block) = lines.block(collector.input, collector.reader.longest())? {
+        for (line, text) in block.lines().filter(|(_, text)| !text.is_empty()) {
+            for empty in next..line {
+                collector.value(empty, Err(ValueProblem::Missing))?;
             }
-            for line in empty.drain(..) {
-                collector.value(line, Err(ValueProblem::Missing))?;
-            }
+            next = line + 1;
             if text.contains(&b'"') && is_open(text) {
                 return Err(Error::OpenQuote { file: collector.input.to_string(), line });
             }
@@ -167,18 +172,44 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
 /// What follows the lines of a table: a line that no table has.
 const LAST_LINE: &[u8] = b"\n\0the end of the table\0";
 
+/// Gives at most so many bytes for one row: a quote that is never closed would hold all that follows.
+struct Rows<'l, R> {
+    reader: R,
+    left: &'l Cell<usize>,
+}
+
+impl<R: Read> Read for Rows<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let left = self.left.get().checked_sub(count);
+        self.left.set(left.ok_or(io::ErrorKind::FileTooLarge)?);
+        Ok(count)
+    }
+}
+
 fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: usize) -> Result<()> {
-    let file = collector.input.to_string();
-    let damaged = |error: csv::Error| Error::Damaged { file: file.clone(), message: error.to_string() };
+    let (file, longest) = (collector.input.to_string(), collector.reader.longest());
+    let left = Cell::new(longest);
+    let damaged = |error: csv::Error, line: u64| match error.kind() {
+        csv::ErrorKind::Io(system) if system.kind() == io::ErrorKind::FileTooLarge => {
+            Error::LongRow { file: file.clone(), line, longest }
+        }
+        _ => Error::Damaged { file: file.clone(), message: error.to_string() },
+    };
     // Carriage returns are taken off here, because a reader that does it counts their lines late. A line feed at the end makes all lines alike, and a quote that is never
     // closed has swallowed the last one.
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(lines.chain(LAST_LINE));
+        .from_reader(Rows { reader: lines.chain(LAST_LINE), left: &left });
     let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(damaged)? {
+    loop {
+        let before = reader.position().line() + 1;
+        left.set(longest);
+        if !reader.read_byte_record(&mut record).map_err(|error| damaged(error, before))? {
+            return Ok(());
+        }
         // The reader stands behind the record, and never saw the header, line 1; quoted values may have line feeds.
         let within = record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
         if record.as_slice() == &LAST_LINE[1..] {
@@ -201,11 +232,10 @@ fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: us
             _ => collector.value(line, Err(ValueProblem::Row))?,
         }
     }
-    Ok(())
 }
 
 fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
-    while let Some(block) = lines.block(collector.input)? {
+    while let Some(block) = lines.block(collector.input, collector.reader.longest())? {
         for (line, text) in block.lines().filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
             match json_value(text, collector.reader.column) {
@@ -217,7 +247,7 @@ fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()>
     Ok(())
 }
 
-fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader) -> Result<()> {
+fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw) -> Result<()> {
     let (input, column) = (collector.input, collector.reader.column);
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
@@ -229,6 +259,15 @@ fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader) -> Result
     let field = schema.get_fields()[at].clone();
     let projection = Type::group_type_builder(schema.name()).with_fields(vec![field]).build();
     let damaged = |error| damaged(input, &error);
+    for (leaf, description) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
+        // A column may be a list or a group, whose leaves have more values than rows.
+        if description.path().parts().first().is_some_and(|name| name == column) {
+            check(reader, leaf, raw).map_err(damaged)?;
+            if description.max_rep_level() == 0 {
+                guarded(|| check_pages(reader, leaf)).map_err(damaged)?;
+            }
+        }
+    }
     let rows = guarded(|| reader.get_row_iter(Some(projection?)));
     let mut rows = rows.map_err(damaged)?.zip(1..);
     while let Some((row, line)) =
