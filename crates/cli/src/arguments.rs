@@ -322,7 +322,7 @@ pub(crate) struct CountingArguments {
     /// What to keep of unary encoding, subset selection and local hash
     #[arg(long, value_enum, default_value_t)]
     pub(crate) form: FormArgument,
-    /// Count files of the same content too; by themselves they are refused as copies
+    /// Count reports that are in two files too; by itself a file whose reports are in another one is refused
     #[arg(long)]
     pub(crate) allow_copies: bool,
 }

@@ -4,7 +4,7 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, NESTED, gzip, values};
+use desk::{Desk, GRR, NESTED, gzip, values, version_1};
 
 /// Reports through a pipe; then tallies that name their protocol need no other word about it.
 #[test]
@@ -14,7 +14,7 @@ fn a_collection_needs_no_files_and_names_its_protocol_once() {
     let reports = desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "-"]).output().unwrap();
     assert!(reports.status.success() && reports.stderr.is_empty());
     let text = String::from_utf8(reports.stdout.clone()).unwrap();
-    assert!(text.starts_with("#{\"format\":\"sottovoce reports\"") && text.lines().count() == 302, "{text}");
+    assert!(text.starts_with("#{\"format\":\"sottovoce reports\"") && text.lines().count() == 303, "{text}");
     let tally = desk.command(&["tally", "-", "-o", "t.json"]).write_stdin(reports.stdout).output().unwrap();
     assert!(tally.status.success());
     for (command, key) in [("estimate", "norm_sub"), ("posterior", "mean")] {
@@ -114,7 +114,8 @@ fn reports_have_one_length() {
     for protocol in ["grr:a=1000,eps=1", "oue:a=3,eps=1", NESTED] {
         desk.run(&["randomise", "-p", protocol, "values.csv", "-o", "r.csv"]);
         let reports = desk.read("r.csv");
-        let lengths: std::collections::BTreeSet<usize> = reports.lines().skip(2).map(str::len).collect();
+        let reports = reports.lines().skip(2).take(500);
+        let lengths: std::collections::BTreeSet<usize> = reports.map(str::len).collect();
         assert_eq!(lengths.len(), 1, "{protocol}: {lengths:?}");
     }
 }
@@ -310,7 +311,7 @@ fn what_was_rejected_is_merged_too() {
         let seed = ["--insecure-test-seed", shard];
         let seed = if shard == "2" { &seed[..] } else { &[] };
         desk.run(&[&["randomise", "-p", GRR, "values.csv", "-o", &reports], seed].concat());
-        desk.write(&reports, desk.read(&reports) + bad);
+        desk.write(&reports, version_1(&desk.read(&reports)) + bad);
         let summary = desk.run(&["tally", &reports, "-o", &format!("t{shard}.json")]);
         assert_eq!(summary["notes"].to_string().contains("INSECURE"), shard == "2", "{summary}");
     }
@@ -326,13 +327,13 @@ fn what_was_rejected_is_merged_too() {
 
 /// Small shards may come out alike by chance; that they are no copies only the user knows.
 #[test]
-fn files_of_the_same_content_are_counted_when_allowed() {
+fn tallies_with_the_same_counts_are_added_when_allowed() {
     let desk = Desk::new();
     let tallies = r#"{"n": 1, "counts": [{"y": 0, "count": 1}]}"#;
     desk.write("a.json", tallies);
     desk.write("b.json", tallies);
     let merge = ["merge", "a.json", "b.json", "-p", "grr:a=3,eps=1", "-o", "m.json"];
-    desk.refused(&merge, &["b.json has the same content as a.json", "--allow-copies"]);
+    desk.refused(&merge, &["b.json has 1 reports that a.json has too", "--allow-copies"]);
     assert_eq!(desk.run(&[&merge[..], &["--allow-copies"]].concat())["n"], 2);
     // The same file under two names is no other collection.
     desk.refused(

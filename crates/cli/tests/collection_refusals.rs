@@ -4,13 +4,12 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, NESTED, gzip, values};
+use desk::{Desk, GRR, NESTED, gzip, values, version_1};
 
 /// Values that are none of the inputs: file content, then the words of the refusal.
 const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "value\nred\npurple\n", "line 3: the value is not one of the labels"),
     ("v.csv", "value\nred\nRed\n", "line 3: the value is not one of the labels"),
-    ("v.csv", "value\nred\n red\n", "line 3: the value is not one of the labels"),
     ("v.csv", "value\nred\n\"\"\n", "line 3: there is no value"),
     ("v.csv", "value\nred\n\nblue\n\n", "line 3: there is no value"),
     ("v.csv", "value\nred\n  \n", "line 3: there is no value"),
@@ -60,6 +59,12 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.jsonl", "{\"value\":-1}\n", "line 1: the value is not one of the labels"),
     ("v.jsonl", "{\"value\":3}\n", "line 1: the value is larger than the number of the last input"),
     ("v.jsonl", "{\"value\":[\"red\"]}\n", "line 1: the row does not fit the format"),
+    (
+        "v.json",
+        "[{\"value\":\"red\"},\n{\"value\":\"blue\"}]\n",
+        "is a JSON array; JSON Lines has one object a line",
+    ),
+    ("v.json", " [\n  {\"value\":\"red\"}]", "is a JSON array; JSON Lines has one object a line"),
     (
         "v.parquet",
         "PAR1 this is no parquet file",
@@ -151,10 +156,140 @@ fn bad_values_can_be_skipped_and_are_counted() {
         serde_json::json!({"missing": 1, "unknown_label": 1, "out_of_range": 1})
     );
     assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
-    assert_eq!(desk.read("r.csv").lines().count(), 4);
+    assert_eq!(desk.read("r.csv").lines().count(), 5);
     let arguments = ["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"];
     let text = String::from_utf8(desk.command(&arguments).output().unwrap().stdout).unwrap();
     assert!(text.contains("skipped by problem  missing 1, unknown label 1, out of range 1\n"), "{text}");
+}
+
+/// Where nothing is left there is nothing to write.
+#[test]
+fn a_file_of_which_everything_is_skipped_is_refused() {
+    let desk = Desk::new();
+    for (name, text) in [("v.csv", "value\npink\n9\n"), ("v.jsonl", "{\"value\":\"pink\"}\n{\"colour\":0}\n")]
+    {
+        desk.write(name, text);
+        let arguments = ["randomise", "-p", GRR, name, "-o", "r.csv", "--on-error", "skip"];
+        desk.refused(&arguments, &["none of the 2 values is one of the inputs"]);
+    }
+    // A shard without users is none of these.
+    desk.write("v.csv", "value\n");
+    assert_eq!(
+        desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"])["reports"],
+        0
+    );
+    assert_eq!(desk.run(&["tally", "r.csv", "-o", "t.json"])["n"], 0);
+}
+
+/// Spaces around a value are not part of it, in every format.
+#[test]
+fn spaces_around_values_do_not_count() {
+    let desk = Desk::new();
+    for (name, text) in [
+        ("v.csv", "value\n red\ngreen \n\" blue\"\n 0\n"),
+        ("v.csv", "id, value\n1, red\n2,\tgreen \n3, blue\n4, 0\n"),
+        (
+            "v.jsonl",
+            "{\"value\":\" red\"}\n{\"value\":\"green \"}\n{\"value\":\" blue\"}\n{\"value\":\" 0\"}\n",
+        ),
+    ] {
+        desk.write(name, text);
+        let identity = "identity:a=3,labels=red/green/blue";
+        desk.run(&["randomise", "-p", identity, name, "-o", "r.csv"]);
+        let reports: Vec<String> = desk.read("r.csv").lines().skip(2).take(4).map(str::to_owned).collect();
+        assert_eq!(reports, ["0", "1", "2", "0"], "{text}");
+    }
+}
+
+/// A text where numbers are needed is not a bad number, and the way out is not to skip all of them.
+#[test]
+fn texts_without_labels_and_other_first_steps_are_told() {
+    let desk = Desk::new();
+    desk.write("v.csv", "value\nred\n");
+    desk.refused(
+        &["randomise", "-p", "grr:a=3,eps=1", "v.csv", "-o", "r.csv"],
+        &["line 2: the value is a text, and the protocol has no labels", "labels=red/green/blue"],
+    );
+    for command in ["estimate", "posterior"] {
+        let output = desk.command(&[command, "-t", "none.json"]).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            message.contains("none.json: cannot be read") && message.contains("hint: tallies are a file"),
+            "{message}"
+        );
+        assert!(!message.contains("shorthand"), "{message}");
+    }
+    desk.write("r.json", "[{\"report\": \"0\"}, {\"report\": \"1\"}]");
+    desk.refused(
+        &["tally", "r.json", "-p", GRR, "-o", "t.json"],
+        &["r.json: is a JSON array; JSON Lines has one object a line"],
+    );
+}
+
+/// A file of values that is taken for one of reports tells no value.
+#[test]
+fn no_message_repeats_a_rejected_report() {
+    let secret = "hepatitis-B";
+    for (name, text) in [
+        ("v.csv", format!("report\n{secret}\n")),
+        ("v.csv", format!("report\n0\n{secret}\n")),
+        ("v.csv", format!("report\n0\n{secret},{secret}\n")),
+        ("v.csv", format!("{secret}\n0\n")),
+        ("v.csv", format!("#{secret}\nreport\n0\n")),
+        ("v.csv", format!("#{{\"{secret}\":\"{secret}\"}}\nreport\n0\n")),
+        ("v.jsonl", format!("{{\"report\":\"{secret}\"}}\n")),
+        ("v.jsonl", format!("{{\"report\":\"0\"}}\n{{\"value\":\"{secret}\"}}\n")),
+        ("v.jsonl", format!("{{\"value\":\"{secret}\"}}\n{{\"value\":\"{secret}\"}}\n")),
+    ] {
+        for arguments in [
+            &["tally", name, "-p", GRR, "-o", "t.json"][..],
+            &["merge", name, "-p", GRR, "-o", "t.json"],
+            &["estimate", "-t", name, "-p", GRR],
+        ] {
+            let desk = Desk::new();
+            desk.write(name, &text);
+            let output = desk.command(arguments).output().unwrap();
+            let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert!(!said.is_empty() && !said.contains("hepatitis"), "{text}{said}");
+        }
+    }
+}
+
+/// Half of the reports are not all of them.
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_out_in_silence() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let desk = Desk::new();
+    desk.write("v.csv", values(30));
+    for day in ["G/1", "G/2"] {
+        fs::create_dir_all(desk.path(day)).unwrap();
+        desk.run(&["randomise", "-p", GRR, "v.csv", "-o", &format!("{day}/r.csv")]);
+    }
+    assert_eq!(desk.run(&["tally", "G/*/*.csv", "-o", "t.json"])["n"], 60);
+    assert_eq!(desk.run(&["tally", "G/*", "-o", "t.json"])["n"], 60);
+    let tally = |argument: &str, words: &[&str]| desk.refused(&["tally", argument, "-o", "t.json"], words);
+    tally("G", &["G/1: is a directory; G stands for the files in it only", "'days/*/*.csv'"]);
+    symlink("nowhere", desk.path("G/1/link.csv")).unwrap();
+    tally("G/1", &["G/1/link.csv: cannot be read"]);
+    tally("G/1/*.csv", &["G/1/link.csv: cannot be read"]);
+    fs::remove_file(desk.path("G/1/link.csv")).unwrap();
+    symlink("nowhere", desk.path("G/3")).unwrap();
+    tally("G/*/*.csv", &["G/3: cannot be read"]);
+    fs::remove_file(desk.path("G/3")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(desk.path("G/1/pipe.csv")).status().unwrap().success());
+    tally("G/1", &["G/1/pipe.csv: is a pipe or a device"]);
+    fs::remove_file(desk.path("G/1/pipe.csv")).unwrap();
+    // Whoever may read everything reads this too.
+    fs::set_permissions(desk.path("G/2"), fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read_dir(desk.path("G/2")).is_err() {
+        tally("G/*/*.csv", &["G/2: cannot be read"]);
+        tally("G/*", &["G/2: cannot be read"]);
+    }
+    fs::set_permissions(desk.path("G/2"), fs::Permissions::from_mode(0o755)).unwrap();
+    // What an interrupted command left is no file of reports.
+    desk.write("G/1/.r.csv.0123456789abcdef.part", "garbage");
+    assert_eq!(desk.run(&["tally", "G/1/*", "-o", "t.json"])["n"], 30);
 }
 
 /// Reports that are none, each in a file with two good ones: the line, and the reason under which it is counted.
@@ -184,7 +319,7 @@ fn bad_reports_are_rejected_with_their_reason_and_not_counted() {
         let desk = Desk::new();
         desk.write("v.csv", values(2));
         desk.run(&["randomise", "-p", protocol, "v.csv", "-o", "r.csv"]);
-        let good = desk.read("r.csv");
+        let good = version_1(&desk.read("r.csv"));
         desk.write("r.csv", format!("{good}{bad}\n"));
         let summary = desk.run(&["tally", "r.csv", "-o", "t.json"]);
         assert_eq!((&summary["n"], &summary["rejected"]), (&2.into(), &1.into()), "{bad}");
@@ -224,9 +359,7 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.refused(&["randomise", "-p", GRR, "v.csv", "-o", "./v.csv"], &[replaced]);
     desk.refused(&["tally", "r.csv", "-o", "r.csv"], &[replaced]);
     desk.write("copy.csv", &good);
-    tally(&["r.csv", "copy.csv"], &["copy.csv has the same content as r.csv"]);
-    desk.write("r.csv.gz", gzip(good.as_bytes()));
-    tally(&["r.csv", "r.csv.gz"], &["r.csv.gz has the same content as r.csv", "--allow-copies"]);
+    tally(&["r.csv", "copy.csv"], &["copy.csv has 30 reports that r.csv has too", "--allow-copies"]);
     desk.write("none.csv", "");
     tally(
         &["none.csv", "-p", GRR],
@@ -249,18 +382,24 @@ fn files_that_cannot_be_tallied_are_refused() {
         desk.write("named.csv", format!("{}{named}{}", &good[..start], &good[end..]));
         tally(&["named.csv"], &["named.csv: does not say which protocol it is of"]);
     }
-    desk.write("wrong.csv", "#x\nanswer\n0\n");
-    tally(&["wrong.csv"], &["there is no column `report`; the columns are: answer"]);
-    desk.write("newer.csv", good.replace("\"version\":1", "\"version\":2"));
-    tally(&["newer.csv"], &["is in version 2 of the format of reports; this program reads version 1"]);
+    desk.write("wrong.csv", "answer\n0\n");
+    tally(
+        &["wrong.csv"],
+        &["its first line names 1 columns, and none of them is `report`", "`sottovoce randomise`"],
+    );
+    desk.write("wrong.csv", "#x\nreport\n0\n");
+    tally(&["wrong.csv", "-p", GRR], &["its first line is no header of reports, though it begins with #"]);
+    desk.write("newer.csv", good.replace("\"version\":2", "\"version\":3"));
+    tally(&["newer.csv"], &["is in version 3 of the format of reports; this program reads version 2"]);
     desk.write("changed.csv", good.replace("\"epsilon\":1.0", "\"epsilon\":9.0"));
     tally(&["changed.csv"], &["the fingerprint is not that of the protocol in the same file"]);
     desk.write("empty.csv", "");
     tally(&["empty.csv"], &["empty.csv: is empty; the first line must name the columns"]);
-    desk.write("all-bad.csv", format!("{}\nreport\n7\n8\n", good.lines().next().unwrap()));
+    let header = version_1(&good).lines().next().unwrap().to_owned();
+    desk.write("all-bad.csv", format!("{header}\nreport\n7\n8\n"));
     tally(
         &["all-bad.csv"],
-        &["none of the 2 reports is one of this protocol", "line 3: `7`: a number that is too large"],
+        &["none of the 2 reports is one of this protocol", "line 3: a number that is too large"],
     );
     let parquet = fs::read(desk.path("r.parquet")).unwrap();
     desk.write("cut.parquet", &parquet[..parquet.len() / 2]);
@@ -305,6 +444,10 @@ fn tallies_that_cannot_be_merged_are_refused() {
         desk.json("m.json")["counts"],
         serde_json::json!([{"y": 0, "count": 3}, {"y": 2, "count": 4}])
     );
-    desk.run(&["merge", "m.json", "plain.json", "-p", "grr:a=3,eps=1", "-o", "m.json"]);
-    assert_eq!(desk.json("m.json")["n"], 10);
+    // A file may be merged once.
+    merge(&["m.json", "plain.json"], &["m.json is read, and would be replaced"]);
+    let again = ["merge", "m.json", "plain.json", "-p", "grr:a=3,eps=1", "-o", "again.json"];
+    desk.refused(&again, &["plain.json has 3 reports that m.json has too"]);
+    desk.run(&[&again[..], &["--allow-copies"]].concat());
+    assert_eq!(desk.json("again.json")["n"], 10);
 }

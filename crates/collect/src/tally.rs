@@ -18,10 +18,12 @@ use sottovoce::Protocol;
 use sottovoce::estimate::Reports;
 use sottovoce::protocol::bucket;
 
+use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::files::report_reader::ReportFile;
-use crate::header::{Identity, hexadecimal};
+use crate::header::Identity;
 use crate::layout::{Layout, members, number, put};
+use crate::ledger::{Batch, Ledger};
 use crate::rejection::{Reason, Rejections};
 
 /// Most different reports that are kept as patterns, unless patterns are asked for.
@@ -252,26 +254,37 @@ fn supported(mut supports: Supports, patterns: &Patterns) -> Supports {
 pub struct Accumulator {
     tally: Tally,
     buffer: Vec<u8>,
+    /// The digest of what was counted since it was last taken.
+    digest: Digest,
 }
 
 impl Accumulator {
     fn new(plan: &Plan) -> Self {
-        Accumulator { tally: Tally::planned(plan.clone()), buffer: vec![0; plan.layout.length()] }
+        let (tally, buffer) = (Tally::planned(plan.clone()), vec![0; plan.layout.length()]);
+        Accumulator { tally, buffer, digest: Digest::default() }
+    }
+
+    /// The digest of the reports that were counted since the last call.
+    pub(crate) fn take_digest(&mut self) -> Digest {
+        std::mem::take(&mut self.digest)
     }
 
     /// Counts a report in text.
     pub(crate) fn text(&mut self, file: usize, line: u64, text: &[u8]) {
         match self.tally.plan.layout.read_text(text, &mut self.buffer) {
-            Ok(()) => self.tally.accept(&self.buffer),
-            Err(reason) => self.reject(file, line, reason, text),
+            Ok(()) => {
+                self.digest.add(&self.buffer);
+                self.tally.accept(&self.buffer);
+            }
+            Err(reason) => self.reject(file, line, reason),
         }
     }
 
     /// Counts a report in bytes.
     pub(crate) fn bytes(&mut self, file: usize, line: u64, bytes: &[u8]) {
-        if let Err(reason) = self.tally.add_report(bytes) {
-            let start = hexadecimal(&bytes[..bytes.len().min(20)]);
-            self.reject(file, line, reason, start.as_bytes());
+        match self.tally.add_report(bytes) {
+            Ok(()) => self.digest.add(bytes),
+            Err(reason) => self.reject(file, line, reason),
         }
     }
 
@@ -279,23 +292,23 @@ impl Accumulator {
     pub(crate) fn numbers(&mut self, file: usize, values: impl Iterator<Item = (u64, i64)>) {
         let Tally { counts: Counts::Numbers(counts), n, rejections, .. } = &mut self.tally else {
             // The protocol's reports are no numbers.
-            return values.for_each(|(row, value)| {
-                self.reject(file, row, Reason::Length, value.to_string().as_bytes())
-            });
+            return values.for_each(|(row, _)| self.reject(file, row, Reason::Length));
         };
         for (row, value) in values {
             match usize::try_from(value).ok().and_then(|y| counts.get_mut(y)) {
                 Some(count) => {
                     *count += 1;
                     *n += 1;
+                    put(value as u64, &mut self.buffer);
+                    self.digest.add(&self.buffer);
                 }
-                None => rejections.add(file, row, Reason::OutOfRange, value.to_string().as_bytes()),
+                None => rejections.add(file, row, Reason::OutOfRange),
             }
         }
     }
 
-    pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason, text: &[u8]) {
-        self.tally.rejections.add(file, line, reason, text);
+    pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason) {
+        self.tally.rejections.add(file, line, reason);
     }
 }
 
@@ -317,7 +330,12 @@ impl Tallier<'_> {
         result
     }
 
-    fn add(&self, file: ReportFile, place: usize) -> Result<()> {
+    /// The layout of the reports.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.plan.layout
+    }
+
+    fn add(&self, file: ReportFile, place: usize) -> Result<Digest> {
         if let Some(header) = file.header() {
             self.identity.refuse_other(file.input(), &header.fingerprint, header.specification())?;
         }
@@ -337,6 +355,8 @@ pub struct Tally {
     pub rejections: Rejections,
     /// Whether some of the reports follow from a test seed.
     pub insecure: bool,
+    /// What was counted.
+    pub ledger: Ledger,
 }
 
 impl Tally {
@@ -351,13 +371,14 @@ impl Tally {
 
     fn planned(plan: Plan) -> Self {
         let counts = plan.empty();
-        Tally { plan, n: 0, counts, rejections: Rejections::default(), insecure: false }
+        let (rejections, ledger) = (Rejections::default(), Ledger::default());
+        Tally { plan, n: 0, counts, rejections, insecure: false, ledger }
     }
 
     /// Counts the reports of files, the first of which is already open.
     ///
     /// # Errors
-    /// A file cannot be read or is of another protocol. Then nothing is counted.
+    /// A file cannot be read, is not complete, is of another protocol, or has the reports of another one. Then nothing is counted.
     pub fn add(
         &mut self,
         files: impl Iterator<Item = Result<ReportFile>>,
@@ -368,7 +389,9 @@ impl Tally {
         for (place, file) in files.enumerate() {
             let file = file?;
             insecure |= file.header().is_some_and(|header| header.insecure_test_seed.is_some());
-            tallier.add(file, place)?;
+            let input = file.input().clone();
+            let digest = tallier.add(file, place)?;
+            self.ledger.enter(&input, [Batch::of_reports(&digest)])?;
         }
         // Unwrap safety: as in `with`.
         tallier.idle.into_inner().unwrap().into_iter().for_each(|counted| self.merge(counted.tally));

@@ -60,7 +60,7 @@ impl Collected {
     /// The tallies in a file, on standard input, or inline.
     pub(crate) fn read(argument: &str) -> Result<Self> {
         let (source, text) = locate_tallies(argument)?;
-        match TalliesFile::read(&text) {
+        match TalliesFile::read(text) {
             Ok(file) => Ok(Collected { file, source }),
             Err(problem) => Err(Error::Tallies { source_name: source, problem }),
         }
@@ -102,6 +102,15 @@ fn refuse_other(file: &TalliesFile, given: &NamedProtocol) -> Result<(), Collect
     match same {
         true => Ok(()),
         false => Err(CollectError::MadeOtherwise { found: shown(specification) }),
+    }
+}
+
+/// The file or standard input that a specification was written in, if it was.
+pub(crate) fn written_in(protocol: Option<&Written<ProtocolSpec>>) -> Option<Input> {
+    match protocol.map(|written| &written.source) {
+        Some(Source::File(path)) => Some(Input::File(path.clone())),
+        Some(Source::StandardInput) => Some(Input::StandardInput),
+        _ => None,
     }
 }
 

@@ -19,6 +19,14 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// Tallies that cannot be opened or read.
+    #[error("{source_name}: cannot be read: {error}")]
+    UnreadableTallies {
+        /// The file.
+        source_name: Source,
+        /// What the system said.
+        error: io::Error,
+    },
     /// A directory where a file is needed.
     #[error("{source_name}: is a directory; a .json or .toml file is needed")]
     Directory {
@@ -219,7 +227,9 @@ impl Error {
     /// Which kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Unreadable { .. } | Error::Directory { .. } => ErrorKind::Io,
+            Error::Unreadable { .. } | Error::UnreadableTallies { .. } | Error::Directory { .. } => {
+                ErrorKind::Io
+            }
             Error::TooBig { .. } => ErrorKind::Unsupported,
             Error::Collection(error) if error.is_unwritable() => ErrorKind::Write,
             Error::Numbers(error) => kind_of_numbers(error),
@@ -243,18 +253,10 @@ impl Error {
                 Some("a specification is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
             }
             Error::Field { source_name, problem, .. } => problem.hint(source_name),
-            Error::Collection(sottovoce_collect::Error::Value { .. }) => {
-                Some("nothing was written; --on-error skip leaves such values out and counts them".into())
+            Error::UnreadableTallies { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                Some("tallies are a file as `sottovoce tally` writes it, inline JSON, or `-`".into())
             }
-            Error::Collection(sottovoce_collect::Error::NoColumn { column, .. }) if column == "value" => {
-                Some("name the column of the values with --column".into())
-            }
-            Error::Collection(sottovoce_collect::Error::NoValueColumn { .. }) => {
-                Some("the first line must name the columns; name that of the values with --column".into())
-            }
-            Error::Collection(sottovoce_collect::Error::Duplicate {
-                how: "has the same content as", ..
-            }) => Some("if they are different collections that came out alike, say --allow-copies".into()),
+            Error::Collection(problem) | Error::Tallies { problem, .. } => hint_for_files(problem),
             Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
                 "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
                     .into(),
@@ -288,6 +290,41 @@ impl FieldProblem {
             _ => None,
         }
     }
+}
+
+/// The next step to try with the files of a collection.
+fn hint_for_files(problem: &sottovoce_collect::Error) -> Option<String> {
+    use sottovoce_collect::{EndProblem, Error as Problem, ValueProblem};
+    let hint = match problem {
+        Problem::Value { problem: ValueProblem::NoLabels, .. } => {
+            "nothing was written; name the values in the protocol, as in grr:a=3,eps=1,labels=red/green/blue"
+        }
+        Problem::Value { .. } => {
+            "nothing was written; --on-error skip leaves such values out and counts them"
+        }
+        Problem::NoColumn { column, .. } if column == "value" => {
+            "name the column of the values with --column"
+        }
+        Problem::NoValueColumn { column, .. } if column == "report" => {
+            "reports have a column `report`; `sottovoce randomise` makes them of values"
+        }
+        Problem::NoValueColumn { .. } => {
+            "the first line must name the columns; name that of the values with --column"
+        }
+        Problem::Overlap { .. } => {
+            "if they are different collections that came out alike, say --allow-copies"
+        }
+        Problem::Incomplete { problem: EndProblem::After { .. }, .. } => {
+            "name several files one by one, instead of putting them together into one"
+        }
+        Problem::WrongDigest => "if the change was meant, leave the key `digest` out",
+        Problem::NoPlainFile { .. } => "name it by itself, or use a pattern such as 'days/*/*.csv'",
+        Problem::Unwritable { error, .. } if error.get_ref().is_some_and(|inner| inner.is::<Problem>()) => {
+            "say --form supports"
+        }
+        _ => return None,
+    };
+    Some(hint.into())
 }
 
 fn kind_of_numbers(error: &sottovoce::Error) -> ErrorKind {

@@ -167,7 +167,7 @@ mod tests {
         assert!(matches!(run(&["lineal"], SURVEY), Err(Error::UnknownName { .. })));
         let bad = SURVEY.replace("831", "830");
         assert!(matches!(run(&[], &bad), Err(Error::Tallies { .. })));
-        assert!(matches!(run(&[], "no/such/file.json"), Err(Error::Unreadable { .. })));
+        assert!(matches!(run(&[], "no/such/file.json"), Err(Error::UnreadableTallies { .. })));
         assert!(matches!(run(&[], r#"{"n": 0, "counts": []}"#), Err(Error::Numbers(_))));
     }
 }

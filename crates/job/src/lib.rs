@@ -60,7 +60,7 @@ pub use randomise::RandomiseSpec;
 pub use render::Format;
 pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Sought, Step, Watcher};
-pub use sottovoce_collect::{Form, Replacement, replacement};
+pub use sottovoce_collect::{Form, Replacement, destination, replacement};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{Split, SplitSpec};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use sottovoce_collect::destination::{is_standard_output, is_stream};
 use sottovoce_collect::files::FileFormat;
 use sottovoce_collect::files::inputs::{Input, refuse_as_output};
 use sottovoce_collect::files::report_writer::ReportWriter;
@@ -11,13 +12,10 @@ use sottovoce_collect::header::Header;
 use sottovoce_collect::randomise::{Batches, Randomiser, Randomness};
 use sottovoce_collect::{Domain, Error as CollectError, Replacement};
 
-use crate::collection::{Identified, Summary};
+use crate::collection::{Identified, Summary, written_in};
 use crate::error::Result;
 use crate::source::Written;
 use crate::spec::ProtocolSpec;
-
-/// The name of standard output as a file; reports go there as CSV.
-pub const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// What to randomise, as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +28,11 @@ pub struct RandomiseSpec {
     pub column: String,
     /// Whether values that are no inputs are skipped and counted; otherwise the first one ends the job.
     pub skip: bool,
+    /// The largest LDP level that the reports may have.
+    pub max_ldp: Option<f64>,
     /// A seed that makes the reports predictable, for tests.
     pub insecure_test_seed: Option<u64>,
-    /// The file of reports.
+    /// The file of reports, in the format that its name ends with; `-` is standard output. To a stream whose name says nothing they go as CSV.
     pub output: PathBuf,
 }
 
@@ -46,16 +46,20 @@ pub struct RandomiseJob<'s> {
 }
 
 impl RandomiseSpec {
-    /// The job, if the protocol is valid and can be sampled, and the output is of a known format.
+    /// The job, if the protocol is valid, can be sampled and has no higher level than is allowed, and the output is of a known format.
     ///
     /// # Errors
     /// What is not so.
     pub fn check(&self) -> Result<RandomiseJob<'_>> {
         let protocol = Identified::written(&self.protocol)?;
         let randomiser = Randomiser::new(&protocol.named.protocol)?;
+        let loss = &randomiser.realised().loss;
+        if let Some(required) = self.max_ldp.filter(|required| !loss.within(*required)) {
+            return Err(CollectError::LevelAbove { required, realised: loss.level() }.into());
+        }
         let name = self.output.to_string_lossy().into_owned();
-        let printed = (name == STANDARD_OUTPUT).then_some(FileFormat::Csv);
-        let known = FileFormat::of_name(&name).or(printed);
+        let streamed = is_stream(&self.output).then_some(FileFormat::Csv);
+        let known = FileFormat::of_name(&name).or(streamed);
         let format = known.ok_or(CollectError::UnknownFormat { file: name })?;
         Ok(RandomiseJob { spec: self, protocol, randomiser, format })
     }
@@ -71,7 +75,7 @@ impl RandomiseJob<'_> {
         let named = &self.protocol.named;
         let unwritable = |error| unwritable(output, error);
         let input = if values == "-" { Input::StandardInput } else { Input::File(values.into()) };
-        refuse_as_output(std::slice::from_ref(&input), output)?;
+        refuse_as_output(written_in(Some(&self.spec.protocol)).iter().chain([&input]), output)?;
         let domain = Domain::new(named.protocol.inputs(), named.labels.as_deref());
         let header = Header::new(&self.protocol.identity, *insecure_test_seed);
         let file = Replacement::create(output).map_err(unwritable)?;
@@ -84,6 +88,9 @@ impl RandomiseJob<'_> {
             sent += values.len();
             writer.write(&batches.reports(values)?).map_err(unwritable)
         })?;
+        if sent == 0 && skipped.total() > 0 {
+            return Err(CollectError::NothingSent { skipped: skipped.total() }.into());
+        }
         writer.finish().and_then(Replacement::finish).map_err(unwritable)?;
         Ok(self.summary(sent, &skipped))
     }
@@ -119,5 +126,7 @@ impl RandomiseJob<'_> {
 }
 
 pub(crate) fn unwritable(output: &Path, error: std::io::Error) -> CollectError {
-    CollectError::Unwritable { file: output.to_string_lossy().into_owned(), error }
+    let standard = is_standard_output(output).then(|| "standard output".to_owned());
+    let file = standard.unwrap_or_else(|| output.to_string_lossy().into_owned());
+    CollectError::Unwritable { file, error }
 }

@@ -6,6 +6,10 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use sottovoce_collect::files::inputs::{self, Input};
+use sottovoce_collect::tallies_file::MAX_BYTES as MAX_TALLIES_BYTES;
 
 use crate::error::{Error, Result};
 use crate::spec::shown;
@@ -13,14 +17,31 @@ use crate::spec::shown;
 /// Most bytes of a JSON specification: a dense matrix of three million probabilities of full length.
 pub const MAX_JSON_BYTES: u64 = 64 << 20;
 
-/// Most bytes of a file of tallies: about a million patterns of unary encoding with 150 bits set.
-pub const MAX_TALLIES_BYTES: u64 = 1 << 30;
-
 /// Most bytes of a TOML specification. People write TOML by hand, and its parser needs many times the text in memory.
 pub const MAX_TOML_BYTES: u64 = 4 << 20;
 
 /// A file of tallies.
 const TALLIES_EXAMPLE: &str = r#"{"n": 5, "counts": [{"y": 0, "count": 5}]}"#;
+
+/// The specifications and tallies that this process has read from files.
+static READ: Mutex<Vec<Input>> = Mutex::new(Vec::new());
+
+fn note(input: Input) {
+    // Unwrap safety: nothing panics while it holds the lock.
+    let mut read = READ.lock().unwrap();
+    if !read.contains(&input) {
+        read.push(input);
+    }
+}
+
+/// Refuses an output that is a specification or tallies that this process has read: for programs that do one job.
+///
+/// # Errors
+/// It is one of them.
+pub fn refuse_as_output(output: &Path) -> Result<()> {
+    // Unwrap safety: as above.
+    Ok(inputs::refuse_as_output(READ.lock().unwrap().iter(), output)?)
+}
 
 /// Where a specification was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +126,7 @@ pub(crate) fn locate(
         return Ok((Source::InlineJson, Syntax::Json, argument.to_owned()));
     }
     if argument == "-" {
+        note(Input::StandardInput);
         return read(Source::StandardInput, None, io::stdin().lock(), example);
     }
     if is_shorthand(argument, kinds) {
@@ -131,8 +153,17 @@ pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
 /// The text of a JSON file of tallies, or of standard input.
 pub(crate) fn tallies_text(source: &Source) -> Result<String> {
     let bytes = match source {
-        Source::File(path) => bytes(source, open(path, MAX_TALLIES_BYTES)?, MAX_TALLIES_BYTES),
-        _ => bytes(source, io::stdin().lock(), MAX_TALLIES_BYTES),
+        Source::File(path) => {
+            let file = open(path, MAX_TALLIES_BYTES).map_err(|error| match error {
+                Error::Unreadable { source_name, error } => Error::UnreadableTallies { source_name, error },
+                other => other,
+            });
+            bytes(source, file?, MAX_TALLIES_BYTES)
+        }
+        _ => {
+            note(Input::StandardInput);
+            bytes(source, io::stdin().lock(), MAX_TALLIES_BYTES)
+        }
     };
     text(source, bytes?, TALLIES_EXAMPLE)
 }
@@ -157,6 +188,7 @@ fn open(path: &Path, limit: u64) -> Result<std::fs::File> {
     if metadata.len() > limit {
         return Err(Error::TooBig { source_name, limit, format: "JSON" });
     }
+    note(Input::File(path.to_owned()));
     std::fs::File::open(path).map_err(unreadable)
 }
 

@@ -9,7 +9,7 @@ use sottovoce_collect::rejection::Example;
 use sottovoce_collect::tally::{Counts, MAX_PATTERNS};
 use sottovoce_collect::{Error as CollectError, Form, Replacement, Tally, write_tallies};
 
-use crate::collection::{Identified, Summary};
+use crate::collection::{Identified, Summary, written_in};
 use crate::error::Result;
 use crate::randomise::unwritable;
 use crate::source::Written;
@@ -24,7 +24,7 @@ pub struct TallySpec {
     pub protocol: Option<Written<ProtocolSpec>>,
     /// The wanted form.
     pub form: Form,
-    /// Whether files may have the same content.
+    /// Whether files may have the same reports.
     pub allow_copies: bool,
     /// The file of tallies.
     pub output: PathBuf,
@@ -34,11 +34,11 @@ impl TallySpec {
     /// Counts the reports and writes the tallies. A previous file is untouched until the new one is complete.
     ///
     /// # Errors
-    /// A file cannot be read or written, is there twice or of another protocol, or none of its reports is one.
+    /// A file cannot be read or written, is not complete, is there twice or of another protocol, or none of its reports is one.
     pub fn run(&self) -> Result<Summary> {
         let given = self.protocol.as_ref().map(Identified::written).transpose()?;
-        let inputs = inputs(&self.reports, self.allow_copies)?;
-        refuse_as_output(&inputs, &self.output)?;
+        let inputs = inputs(&self.reports)?;
+        refuse_as_output(written_in(self.protocol.as_ref()).iter().chain(&inputs), &self.output)?;
         let mut files = inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (given, files.peek()) {
             (Some(given), _) => given,
@@ -53,6 +53,7 @@ impl TallySpec {
             }
         };
         let mut tally = Tally::new(&protocol.named.protocol, self.form);
+        tally.ledger.allow_copies = self.allow_copies;
         tally.add(files, &protocol.identity)?;
         if let (0, Some(example)) = (tally.n, tally.rejections.examples.first()) {
             let example = told(example, &inputs);
@@ -129,7 +130,7 @@ pub(crate) fn summary(
     Summary { facts, notes }
 }
 
-/// A rejected report, in words.
+/// A rejected report, in words that do not repeat it.
 fn told(example: &Example, inputs: &[Input]) -> String {
-    format!("{}, line {}: `{}`: {}", inputs[example.file], example.line, example.text, example.reason.words())
+    format!("{}, line {}: {}", inputs[example.file], example.line, example.reason.words())
 }

@@ -3,7 +3,7 @@
 use sottovoce::Protocol;
 use sottovoce::protocol::bucket;
 use sottovoce_collect::tallies_file::output;
-use sottovoce_collect::{Identity, Layout};
+use sottovoce_collect::{Digest, Identity, Layout};
 use sottovoce_job::{NamedProtocol, PriorSpec, read_protocol};
 
 const DOCUMENT: &str = include_str!("../../../docs/report-format.md");
@@ -49,6 +49,22 @@ fn reports_in_text() {
         layout.write(&wanted, &mut again).unwrap();
         layout.write_text(&again, &mut text);
         assert_eq!(text, row[2].as_bytes(), "{row:?}");
+    }
+}
+
+#[test]
+fn digests() {
+    let rows = rows("| specification | reports in text | digest |");
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let layout = Layout::of(&named(row[0]).protocol);
+        let mut digest = Digest::default();
+        for text in row[1].split(' ') {
+            let mut bytes = vec![0; layout.length()];
+            layout.read_text(text.as_bytes(), &mut bytes).unwrap();
+            digest.add(&bytes);
+        }
+        assert_eq!(digest.to_string(), row[2], "{row:?}");
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) struct PosteriorArguments {
 
 pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
     let job = spec(arguments)?.check()?;
+    arguments.long.output.check()?;
     let watch = arguments.long.watch();
     let report = job.run(Some(&|progress| watch.hear_draws(progress)))?;
     if let Some(path) = &arguments.draws_out {

@@ -17,6 +17,9 @@ Examples:
   sottovoce randomise -p oue:a=128,eps=1 - -o reports.jsonl < values.jsonl
       From standard input, as lines such as {\"value\": 17}.
 
+  sottovoce randomise -p best.json --max-ldp 1 values.csv -o reports.csv
+      Only if the exact level of the reports is 1 or less.
+
   sottovoce randomise -p grr:a=3,eps=1 values.csv -o - | sottovoce tally - -o tallies.json
       Reports that never touch the disk.
 
@@ -38,6 +41,9 @@ pub(crate) struct RandomiseArguments {
     /// What to do with a value that is none of the inputs
     #[arg(long, value_enum, default_value_t)]
     on_error: OnError,
+    /// Refuse a protocol whose reports would have an LDP level above this, by exact arithmetic
+    #[arg(long, value_name = "E", value_parser = level, allow_negative_numbers = true)]
+    max_ldp: Option<f64>,
     /// INSECURE, for tests only: draw from this seed instead of the operating system's randomness
     #[arg(long, value_name = "S")]
     insecure_test_seed: Option<u64>,
@@ -55,6 +61,12 @@ enum OnError {
     Skip,
 }
 
+/// An LDP level.
+fn level(text: &str) -> std::result::Result<f64, String> {
+    let level = text.parse::<f64>().ok().filter(|level| *level >= 0.0);
+    level.ok_or_else(|| "a level is a number of 0 or more".into())
+}
+
 pub(crate) fn run(arguments: &RandomiseArguments) -> Result {
     arguments.output.run(|output| {
         let spec = RandomiseSpec {
@@ -62,6 +74,7 @@ pub(crate) fn run(arguments: &RandomiseArguments) -> Result {
             values: arguments.values.clone(),
             column: arguments.column.clone(),
             skip: arguments.on_error == OnError::Skip,
+            max_ldp: arguments.max_ldp,
             insecure_test_seed: arguments.insecure_test_seed,
             output,
         };

@@ -79,6 +79,13 @@ pub fn values(count: usize) -> String {
     format!("value\n{rows}")
 }
 
+/// A text file of reports as version 1 of the format has it, without an end.
+pub fn version_1(reports: &str) -> String {
+    let (body, end) = reports.trim_end().rsplit_once('\n').unwrap();
+    assert!(end.contains("\"end\":\"sottovoce reports\""), "{end}");
+    format!("{}\n", body.replace("\"version\":2", "\"version\":1"))
+}
+
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();

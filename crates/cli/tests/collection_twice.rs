@@ -1,0 +1,189 @@
+//! Nothing is counted twice, and nothing that was read is written over.
+
+mod desk;
+
+use std::fs;
+
+use desk::{Desk, GRR, NESTED, gzip, values};
+use serde_json::json;
+
+/// Days of reports `1.csv` … `3.csv`, their tallies `1.json` … `3.json`, and `week.json` of all.
+fn week(protocol: &str) -> Desk {
+    let desk = Desk::new();
+    desk.write("v.csv", values(300));
+    for day in ["1", "2", "3"] {
+        desk.run(&["randomise", "-p", protocol, "v.csv", "-o", &format!("{day}.csv")]);
+        desk.run(&["tally", &format!("{day}.csv"), "-o", &format!("{day}.json")]);
+    }
+    desk.run(&["merge", "1.json", "2.json", "3.json", "-o", "week.json"]);
+    desk
+}
+
+#[test]
+fn tallies_say_what_they_counted() {
+    let desk = week(GRR);
+    let batches = |name: &str| desk.json(name)["batches"].as_array().unwrap().clone();
+    let day = batches("1.json");
+    assert_eq!((day.len(), &day[0]["n"]), (1, &json!(300)));
+    assert_eq!(day[0]["digest"].as_str().unwrap().len(), 32);
+    // The digest of the tallies is the one at the end of the reports.
+    let end = desk.read("1.csv").lines().last().unwrap().to_owned();
+    assert!(end.contains(&format!("\"reports\":300,\"digest\":{}", day[0]["digest"])), "{end}");
+    let week = batches("week.json");
+    assert!(
+        week.len() == 3 && ["1.json", "2.json", "3.json"].iter().all(|day| week.contains(&batches(day)[0]))
+    );
+}
+
+/// However a file is written, its reports are the same.
+#[test]
+fn copies_in_any_form_are_refused() {
+    for protocol in [GRR, "oue:a=3,eps=1", "lh:a=3,g=2,eps=1", NESTED] {
+        let desk = week(protocol);
+        let text = desk.read("1.csv");
+        let lines: Vec<&str> = text.lines().collect();
+        let reports = &lines[2..lines.len() - 1];
+        let body: String = reports.iter().map(|report| format!("{{\"report\":\"{report}\"}}\n")).collect();
+        fs::create_dir(desk.path("copies")).unwrap();
+        desk.write("copies/other.csv", text.replace('\n', "\r\n"));
+        desk.write("copies/cut.csv", text.trim_end());
+        desk.write("copies/spaced.csv", format!("{text}\n\n"));
+        desk.write("copies/packed.bin", gzip(text.as_bytes()));
+        desk.write("copies/packed.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
+        desk.write("copies/plain.csv", format!("report\n{}\n", reports.join("\n")));
+        desk.write("copies/plain.jsonl", body);
+        for copy in
+            ["other.csv", "cut.csv", "spaced.csv", "packed.bin", "packed.zst", "plain.csv", "plain.jsonl"]
+        {
+            let copy = format!("copies/{copy}");
+            let words = format!("{copy} has 300 reports that 1.csv has too; they would be counted twice");
+            let tally = ["tally", "-p", protocol, "1.csv", "2.csv", &copy, "-o", "t.json"];
+            desk.refused(&tally, &[&words, "--allow-copies"]);
+            // And in tallies.
+            desk.run(&["tally", "-p", protocol, &copy, "-o", "copy.json"]);
+            let words = "copy.json has 300 reports that week.json has too";
+            desk.refused(&["merge", "week.json", "copy.json", "-o", "m.json"], &[words]);
+            fs::remove_file(desk.path("copy.json")).unwrap();
+        }
+        let summary = desk.run(&["tally", "1.csv", "copies/other.csv", "--allow-copies", "-o", "both.json"]);
+        assert_eq!(summary["n"], 600);
+        // Such tallies have a batch twice, which is no reason to refuse them by themselves.
+        assert_eq!(desk.run(&["merge", "both.json", "2.json", "-o", "three.json"])["n"], 900);
+        desk.refused(
+            &["merge", "three.json", "1.json", "-o", "four.json"],
+            &["1.json has 300 reports that three.json"],
+        );
+    }
+}
+
+#[test]
+fn a_day_is_not_counted_beside_its_week() {
+    let desk = week(GRR);
+    desk.refused(
+        &["merge", "week.json", "2.json", "-o", "m.json"],
+        &["2.json has 300 reports that week.json has too"],
+    );
+    desk.refused(
+        &["merge", "2.json", "week.json", "-o", "m.json"],
+        &["week.json has 300 reports that 2.json has too"],
+    );
+    desk.run(&["merge", "1.json", "2.json", "-o", "a.json"]);
+    desk.run(&["merge", "2.json", "3.json", "-o", "b.json"]);
+    desk.refused(
+        &["merge", "a.json", "b.json", "-o", "m.json"],
+        &["b.json has 300 reports that a.json has too"],
+    );
+    assert_eq!(desk.run(&["merge", "a.json", "b.json", "--allow-copies", "-o", "m.json"])["n"], 1200);
+    desk.refused(
+        &["merge", "m.json", "3.json", "-o", "n.json"],
+        &["3.json has 300 reports that m.json has too"],
+    );
+}
+
+/// A second try after a failure that was none must not count a day again.
+#[test]
+fn a_merge_that_is_repeated_changes_nothing() {
+    let desk = week(GRR);
+    let replaced = "is read, and would be replaced by what is written";
+    let before = desk.read("week.json");
+    desk.refused(&["merge", "week.json", "1.json", "-o", "week.json"], &[replaced]);
+    desk.refused(&["merge", "week.json", "-o", "./week.json"], &[replaced]);
+    assert_eq!(desk.read("week.json"), before);
+    // Tallies that do not say what they counted are known by their counts.
+    let plain = |counts: &str| format!(r#"{{"n": 5, "counts": [{counts}]}}"#);
+    desk.write("p.json", plain(r#"{"y": 0, "count": 4}, {"y": 2, "count": 1}"#));
+    desk.write("q.json", plain(r#"{"y":2,"count":1},  {"y":0,"count":4}"#));
+    let grr = ["-p", "grr:a=3,eps=1"];
+    desk.refused(
+        &[&["merge", "p.json", "q.json", "-o", "m.json"], &grr[..]].concat(),
+        &["q.json has 5 reports that p.json"],
+    );
+    desk.run(&[&["merge", "p.json", "-o", "all.json"], &grr[..]].concat());
+    desk.refused(
+        &[&["merge", "all.json", "q.json", "-o", "m.json"], &grr[..]].concat(),
+        &["q.json has 5 reports that all.json"],
+    );
+}
+
+/// No file that a command reads is a file that it writes, whatever option names it.
+#[test]
+fn no_output_is_an_input() {
+    let desk = week(GRR);
+    desk.write("p.json", r#"{"kind":"grr","a":3,"epsilon":1.0,"labels":["red","green","blue"]}"#);
+    desk.write("prior.json", r#"{"kind":"jeffreys"}"#);
+    fs::hard_link(desk.path("1.json"), desk.path("hard.json")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("1.json", desk.path("soft.json")).unwrap();
+    let replaced = &["is read, and would be replaced by what is written"][..];
+    let before: Vec<Vec<u8>> = ["1.json", "p.json", "prior.json", "1.csv", "v.csv"]
+        .iter()
+        .map(|name| fs::read(desk.path(name)).unwrap())
+        .collect();
+    for command in ["estimate", "posterior"] {
+        for output in ["1.json", "./1.json", "hard.json", "soft.json"] {
+            desk.refused(&[command, "-t", "1.json", "-o", output], replaced);
+        }
+        desk.refused(&[command, "-t", "1.json", "-p", "p.json", "-o", "p.json"], replaced);
+        desk.refused(&[command, "-t", "1.json", "-r", "prior.json", "-o", "prior.json"], replaced);
+    }
+    desk.refused(&["posterior", "-t", "1.json", "-q", "--draws-out", "1.json"], replaced);
+    fs::copy(desk.path("1.json"), desk.path("t.svg")).unwrap();
+    desk.refused(&["estimate", "-t", "t.svg", "--picture", "t.svg"], replaced);
+    for arguments in [
+        &["metrics", "-p", "p.json", "-m", "ldp", "-o", "p.json"][..],
+        &["describe", "-p", "p.json", "-o", "p.json"],
+        &["metrics", "-p", GRR, "-r", "prior.json", "-m", "ldp", "-o", "prior.json"],
+        &["randomise", "-p", "p.json", "v.csv", "-o", "p.json"],
+        &["randomise", "-p", GRR, "v.csv", "-o", "v.csv"],
+        &["tally", "1.csv", "-o", "1.csv"],
+        &["tally", "1.csv", "-p", "p.json", "-o", "p.json"],
+        &["merge", "1.json", "-p", "p.json", "-o", "p.json"],
+    ] {
+        let output = desk.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    let after: Vec<Vec<u8>> = ["1.json", "p.json", "prior.json", "1.csv", "v.csv"]
+        .iter()
+        .map(|name| fs::read(desk.path(name)).unwrap())
+        .collect();
+    assert!(before == after);
+}
+
+/// Standard input may be a file too.
+#[cfg(unix)]
+#[test]
+fn standard_input_that_is_a_file_is_known() {
+    let desk = week(GRR);
+    let run = |arguments: &[&str], input: &str| {
+        let file = fs::File::open(desk.path(input)).unwrap();
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("sottovoce"));
+        let output = command.args(arguments).current_dir(desk.0.path()).stdin(file).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, message) = run(&["tally", "1.csv", "-", "-o", "t.json"], "1.csv");
+    assert!(code == Some(2) && message.contains("standard input is the same file as 1.csv"), "{message}");
+    let (code, message) = run(&["merge", "-", "1.json", "-o", "week.json"], "week.json");
+    assert!(code == Some(2) && message.contains("would be replaced"), "{message}");
+    let (code, message) = run(&["estimate", "-t", "-", "-o", "1.json"], "1.json");
+    assert!(code == Some(2) && message.contains("would be replaced"), "{message}");
+}
