@@ -7,6 +7,7 @@ pub mod number_table;
 mod page_header;
 pub mod parquet_column;
 mod pattern;
+mod report_end;
 pub mod report_reader;
 pub mod report_writer;
 pub mod source;

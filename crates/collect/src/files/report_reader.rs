@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::FileFormat;
 use super::inputs::Input;
 use super::parquet_column::{Batch, Rows, check, holds_reports, position, visit};
+use super::report_end::{Found, Headed};
 use super::report_writer::{COLUMN, END_METADATA, METADATA, SCHEMA};
 use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
 use crate::digest::Digest;
@@ -24,69 +25,14 @@ const BLOCKS_A_THREAD: usize = 2;
 /// An opened file of reports, of which the header has been read.
 pub struct ReportFile {
     input: Input,
-    header: Option<(Header, Vec<u8>)>,
+    header: Headed,
     body: Body,
 }
-
-/// A header with its text.
-type Headed = Option<(Header, Vec<u8>)>;
 
 enum Body {
     Csv { lines: Lines, at: usize, columns: usize },
     JsonLines { lines: Lines, first: Option<(u64, Vec<u8>)> },
     Parquet { reader: Box<dyn FileReader>, column: usize, end: Option<Vec<u8>> },
-}
-
-/// What was found in a part of a file.
-#[derive(Default)]
-struct Found {
-    digest: Digest,
-    /// The first line that is not blank.
-    first: Option<u64>,
-    /// The end.
-    end: Option<End>,
-    /// The first line after the end.
-    after: Option<u64>,
-}
-
-impl Found {
-    fn line(&mut self, line: u64) {
-        self.first.get_or_insert(line);
-        if self.end.is_some() {
-            self.after.get_or_insert(line);
-        }
-    }
-
-    /// Adds the part that follows.
-    fn append(&mut self, next: Found) {
-        self.digest.append(next.digest);
-        if self.end.is_some() {
-            self.after = self.after.or(next.first);
-        } else {
-            (self.end, self.after) = (next.end, next.after);
-        }
-        self.first = self.first.or(next.first);
-    }
-
-    /// The digest of the reports, if they are what the file says of them.
-    fn checked(self, input: &Input, header: Option<&(Header, Vec<u8>)>) -> Result<Digest> {
-        let announced = header.is_some_and(|(header, _)| header.has_end());
-        let problem = match self.end {
-            None if announced => EndProblem::Missing,
-            None => return Ok(self.digest),
-            Some(end) => {
-                let belongs = announced && header.is_some_and(|(_, text)| end.is_after(text));
-                match (self.after, self.digest.reports()) {
-                    _ if !belongs => EndProblem::WithoutHeader,
-                    (Some(line), _) => EndProblem::After { line },
-                    (_, found) if found != end.reports => EndProblem::Count { found, announced: end.reports },
-                    _ if self.digest.to_string() != end.digest => EndProblem::Digest,
-                    _ => return Ok(self.digest),
-                }
-            }
-        };
-        Err(Error::Incomplete { file: input.to_string(), problem })
-    }
 }
 
 impl ReportFile {
@@ -127,7 +73,7 @@ impl ReportFile {
                 Found { digest, end, ..Found::default() }
             }
         };
-        found.checked(&input, header.as_ref())
+        found.checked(&input, &header)
     }
 }
 
