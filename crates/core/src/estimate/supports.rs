@@ -98,6 +98,14 @@ impl SupportRates {
         (own / unit, lambda * (1.0 - lambda) / unit)
     }
 
+    /// The expected squared length `E|z_Y|²` of a user's vote `z_Yx = (1[Y supports x] − λ)/(κ − λ)` among `a` inputs, whatever the user's value.
+    ///
+    /// The linear estimate of `n` users is off by `(E|z_Y|² − |p|²)/n` in mean square, summed over all inputs.
+    pub fn squared_vote(&self, a: usize) -> f64 {
+        let (own, other) = self.squares();
+        own + (a - 1) as f64 * other
+    }
+
     /// The probability that a report supports two inputs whose frequencies sum to `p`.
     pub fn both(&self, p: f64) -> f64 {
         self.two_others + (self.own_and_other - self.two_others) * p
