@@ -147,7 +147,7 @@ impl Chart {
         crate::svg::file(self, &self.scene(size))
     }
 
-    /// The same picture within HTML; the page brings [`style`](crate::style) and what happens when a reader points at something.
+    /// The same picture within HTML; the page brings [`style`](crate::style), the outlines of letters ([`glyphs`](crate::glyphs)) and what happens when a reader points at something.
     pub fn inline_svg(&self, size: Size) -> String {
         crate::svg::inline(self, &self.scene(size))
     }

@@ -1,12 +1,13 @@
 //! Letters: how wide a text is, where its subscripts are, and the outlines of its glyphs.
 //!
-//! DejaVu Sans Condensed, from the crate `dejavu`, measures text for the layout and draws it in PNG files; it is about as wide as what most readers
-//! have. SVG and HTML use the reader's own fonts.
+//! DejaVu Sans Condensed, from the crate `dejavu`, measures text for the layout, and its outlines are what is drawn, in PNG files and in SVG: so words have the
+//! room that was measured for them on every machine, whatever fonts it has. Scripts that this font does not have, or whose letters must be joined, are left to
+//! the reader's own fonts, stretched or pressed to the width that was measured.
 
 use std::sync::LazyLock;
 
 use dejavu::sans_condensed;
-use ttf_parser::{Face, OutlineBuilder};
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 /// A line of text in pieces, of which some are lower or higher.
 pub(crate) type Runs = Vec<(String, Level)>;
@@ -80,7 +81,112 @@ pub(crate) fn run_width(text: &str, size: f64, bold: bool) -> f64 {
     let Some(face) = face(bold) else { return 0.55 * size * text.chars().count() as f64 };
     let unit = size / f64::from(face.units_per_em());
     let advance = |c: char| face.glyph_index(c).and_then(|g| face.glyph_hor_advance(g));
-    text.chars().map(|c| advance(c).map_or(0.55 * size, |a| f64::from(a) * unit)).sum()
+    text.chars().map(|c| advance(c).map_or(MISSING * size, |a| f64::from(a) * unit)).sum()
+}
+
+/// The width of a letter that the font does not have, in sizes: most of these are as wide as they are high.
+const MISSING: f64 = 1.0;
+
+/// Whether our own outlines do for the text: the font has all its letters, and they stand side by side from left to right.
+pub(crate) fn is_outlined(text: &str, bold: bool) -> bool {
+    let known = |c: char| face(bold).is_some_and(|face| face.glyph_index(c).is_some());
+    text.chars().all(|c| stands_alone(c) && known(c))
+}
+
+/// Latin, Greek and Cyrillic letters, punctuation and signs; no marks that combine, no joined letters, nothing from right to left.
+fn stands_alone(c: char) -> bool {
+    matches!(c, ' '..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{58f}' | '\u{1e00}'..='\u{1fff}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}'
+        | '\u{2070}'..='\u{20cf}' | '\u{2100}'..='\u{2bff}')
+}
+
+/// A piece of text of one size at its place.
+pub(crate) struct Run {
+    pub text: String,
+    pub size: f64,
+    pub x: f64,
+    pub y: f64,
+}
+
+/// The pieces of a text whose baseline begins at that place.
+pub(crate) fn placed(text: &str, size: f64, bold: bool, (mut x, y): (f64, f64)) -> Vec<Run> {
+    let run = |(piece, level): (String, Level)| {
+        let (scale, down) = level.shape();
+        let run = Run { size: size * scale, x, y: y + down * size, text: piece };
+        x += run_width(&run.text, run.size, bold);
+        run
+    };
+    runs(text).into_iter().map(run).collect()
+}
+
+/// The letters of a piece of text that can be seen, with where each begins in units of the font, and how large a unit is.
+pub(crate) fn letters(run: &Run, bold: bool) -> (Vec<(char, u32)>, f64) {
+    let Some(face) = face(bold) else { return (vec![], 1.0) };
+    let mut at = 0;
+    let mut letters = Vec::new();
+    for c in run.text.chars() {
+        if !c.is_whitespace() {
+            letters.push((c, at));
+        }
+        at += face.glyph_index(c).and_then(|g| face.glyph_hor_advance(g)).map_or(0, u32::from);
+    }
+    (letters, run.size / f64::from(face.units_per_em()))
+}
+
+/// The outline of a letter as the data of an SVG path, in units of the font, which count upwards.
+pub(crate) fn path(c: char, bold: bool) -> Option<String> {
+    let face = face(bold)?;
+    let mut path = PathData::default();
+    face.outline_glyph(face.glyph_index(c)?, &mut path);
+    Some(path.data)
+}
+
+/// Collects an outline in whole units, each place relative to the one before.
+#[derive(Default)]
+struct PathData {
+    data: String,
+    at: (i32, i32),
+}
+
+impl PathData {
+    /// Adds a command with its places.
+    fn add(&mut self, command: char, places: &[(f32, f32)]) {
+        self.data.push(command);
+        let start = self.at;
+        for (x, y) in places {
+            let place = (x.round() as i32, y.round() as i32);
+            for number in [place.0 - start.0, place.1 - start.1] {
+                if number >= 0 && self.data.ends_with(|c: char| c.is_ascii_digit()) {
+                    self.data.push(' ');
+                }
+                self.data += &number.to_string();
+            }
+            self.at = place;
+        }
+    }
+}
+
+impl OutlineBuilder for PathData {
+    fn move_to(&mut self, x: f32, y: f32) {
+        // A new contour begins at an absolute place: where the last one was closed is not where its pen was.
+        self.at = (0, 0);
+        self.add('M', &[(x, y)]);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.add('l', &[(x, y)]);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        self.add('q', &[(x1, y1), (x, y)]);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        self.add('c', &[(x1, y1), (x2, y2), (x, y)]);
+    }
+
+    fn close(&mut self) {
+        self.data.push('z');
+    }
 }
 
 /// Hands the outlines of a piece of text to `builder`, which is told before each glyph where it begins.
@@ -89,10 +195,9 @@ pub(crate) fn outlines(text: &str, size: f64, bold: bool, builder: &mut impl Pen
     let unit = size / f64::from(face.units_per_em());
     let mut x = 0.0;
     for c in text.chars() {
-        if let Some(glyph) = face.glyph_index(c) {
-            builder.begin(x, unit);
-            face.outline_glyph(glyph, builder);
-        }
+        // A letter that the font does not have is a box, so that it is seen that something is missing.
+        builder.begin(x, unit);
+        face.outline_glyph(face.glyph_index(c).unwrap_or(GlyphId(0)), builder);
         x += run_width(c.encode_utf8(&mut [0; 4]), size, bold);
     }
 }
@@ -116,6 +221,31 @@ pub(crate) fn lines(text: &str, size: f64, bold: bool, most: f64) -> Vec<String>
         }
     }
     lines
+}
+
+/// Words in at most so many lines that are at most so wide: a word that is wider is broken, and what has no room ends in an ellipsis.
+pub(crate) fn wrapped(text: &str, size: f64, most: f64, count: usize) -> Vec<String> {
+    let fits = |text: &str| width(text, size, false) <= most;
+    let mut wrapped: Vec<String> = Vec::new();
+    for mut rest in lines(text, size, false, most) {
+        while !fits(&rest) {
+            let ends = rest.char_indices().map(|(at, _)| at).skip(1).take_while(|at| fits(&rest[..*at]));
+            let at = ends.last().or(rest.char_indices().nth(1).map(|(at, _)| at)).unwrap_or(rest.len());
+            let tail = rest.split_off(at);
+            wrapped.push(std::mem::replace(&mut rest, tail));
+            if rest.is_empty() {
+                break;
+            }
+        }
+        wrapped.push(rest);
+    }
+    wrapped.retain(|line| !line.is_empty());
+    if wrapped.len() > count {
+        let last = wrapped[count - 1..].join(" ");
+        wrapped.truncate(count - 1);
+        wrapped.push(clipped(&last, size, most));
+    }
+    wrapped
 }
 
 /// The text, with an ellipsis if it is wider than that.
@@ -156,6 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn what_the_font_lacks_or_joins_is_left_to_others() {
+        assert!(is_outlined("S at 10⁻³ ± ½, Übergröße, Ελλάδα, Україна…", true));
+        for text in ["日本", "مرحبا", "שלום", "e\u{301}", "🙂", "\u{202e}abc"] {
+            assert!(!is_outlined(text, false), "{text}");
+        }
+        assert!(width("日本", 10.0, false) >= 20.0);
+    }
+
+    #[test]
+    fn outlines_are_paths_of_whole_units() {
+        let path = path('l', false).unwrap();
+        assert!(path.starts_with('M') && path.ends_with('z') && !path.contains('.'), "{path}");
+        let run = placed("a b", 20.48, false, (3.0, 4.0)).remove(0);
+        let (letters, unit) = letters(&run, false);
+        assert_eq!((letters.len(), letters[0], unit), (2, ('a', 0), 0.01));
+        assert!((width("a ", 20.48, false) - f64::from(letters[1].1) * unit).abs() < 1e-9);
+    }
+
+    #[test]
     fn lines_fit_and_clipped_text_fits() {
         assert!(
             lines("many words in a long line of text", 12.0, false, 80.0)
@@ -163,5 +312,12 @@ mod tests {
                 .all(|l| width(l, 12.0, false) <= 80.0)
         );
         assert!(width(&clipped("a very long label", 12.0, 40.0), 12.0, false) <= 40.0);
+        for text in ["a very long label with words", "averylonglabelwithoutanyspaces", "x", ""] {
+            let whole = wrapped(text, 12.0, 60.0, 9);
+            assert!(whole.iter().all(|line| width(line, 12.0, false) <= 60.0), "{whole:?}");
+            assert_eq!(whole.concat().replace(' ', ""), text.replace(' ', ""));
+            assert!(wrapped(text, 12.0, 60.0, 2).len() <= 2);
+        }
+        assert!(wrapped("a very long label with words", 12.0, 60.0, 2)[1].ends_with('…'));
     }
 }

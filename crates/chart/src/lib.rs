@@ -4,8 +4,8 @@
 //! and letters, which becomes
 //!
 //! ```text
-//! Chart → layout → Scene → svg (for files and, with hover values, for HTML)
-//!                        → png (the same scene, drawn with the embedded font)
+//! Chart → layout → Scene → svg (for files and, with hover values, for HTML)   both with the outlines of the font
+//!                        → png (the same scene)                              that was measured
 //! Chart → terminal (braille or ASCII)
 //! ```
 //!
@@ -38,4 +38,4 @@ pub use chart::{Annotation, Axis, Chart, Form, Point, Series};
 pub use palette::{Colour, SERIES};
 pub use scale::Scale;
 pub use scene::Size;
-pub use svg::{escaped, marked_up, style};
+pub use svg::{escaped, glyphs, marked_up, style};

@@ -5,9 +5,9 @@ use tiny_skia::{
 };
 use ttf_parser::OutlineBuilder;
 
-use crate::lettering::{Pen, outlines, run_width, runs, width};
+use crate::lettering::{Pen, outlines, placed, width};
 use crate::palette::{Colour, rgb};
-use crate::scene::{Anchor, Scene, Shape};
+use crate::scene::{Scene, Shape};
 
 /// Most dots in each direction.
 const MOST: f32 = 16_384.0;
@@ -51,18 +51,11 @@ fn draw(canvas: &mut Pixmap, shape: &Shape, transform: Transform) {
 
 fn text(canvas: &mut Pixmap, shape: &Shape, transform: Transform) {
     let Shape::Text { x, y, text, size, bold, colour, anchor, halo } = shape else { return };
-    let whole = width(text, *size, *bold);
-    let mut x = match anchor {
-        Anchor::Start => *x,
-        Anchor::Middle => x - whole / 2.0,
-        Anchor::End => x - whole,
-    };
+    let start = anchor.start(*x, width(text, *size, *bold));
     let mut pen = Glyphs { path: PathBuilder::new(), x: 0.0, y: 0.0, left: 0.0, unit: 0.0 };
-    for (piece, level) in runs(text) {
-        let (scale, down) = level.shape();
-        (pen.left, pen.y) = (x, y + down * size);
-        outlines(&piece, size * scale, *bold, &mut pen);
-        x += run_width(&piece, size * scale, *bold);
+    for run in placed(text, *size, *bold, (start, *y)) {
+        (pen.left, pen.y) = (run.x, run.y);
+        outlines(&run.text, run.size, *bold, &mut pen);
     }
     let Some(path) = pen.path.finish() else { return };
     if *halo {

@@ -17,6 +17,10 @@ const DENSE: f64 = 22.0;
 const MARK: f64 = 8.0;
 const GAP: f64 = 10.0;
 
+/// Distance of the lines of a long label, and most lines of one.
+const LINE: f64 = 15.0;
+const MOST_LINES: usize = 5;
+
 /// Thickest bar.
 const BAR: f64 = 20.0;
 
@@ -27,22 +31,28 @@ pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
     let mut scene = Scene { width, height: 0.0, shapes: vec![] };
     let rows = chart.y.categories.len();
     let marks = chart.series.iter().filter(|s| is_mark(s)).count() as f64;
-    let height = if rows > 12 { DENSE } else { ROW }.max(MARK * marks + GAP);
+    let name = |name: &String| lettering::width(name, SMALL, false);
+    let names = chart.y.categories.iter().map(name).fold(0.0, f64::max).min(0.36 * width);
+    let labels: Vec<Vec<String>> =
+        chart.y.categories.iter().map(|name| lettering::wrapped(name, SMALL, names, MOST_LINES)).collect();
+    let lines = labels.iter().map(Vec::len).max().unwrap_or(0) as f64;
+    let height = if rows > 12 { DENSE } else { ROW }.max(MARK * marks + GAP).max(LINE * lines + GAP);
     let below = heading(&mut scene, chart);
     let top = if chart.series.len() > 1 { legend(&mut scene, chart, below) } else { below } + 8.0;
     let bottom = top + height * rows as f64;
     scene.height = bottom + 46.0;
-    let name = |name: &String| lettering::width(name, SMALL, false);
-    let names = chart.y.categories.iter().map(name).fold(0.0, f64::max).min(0.36 * width);
     let values = chart.series.iter().flat_map(|s| &s.points).filter_map(|p| p.label.as_ref());
     let beside = if is_stacked(chart) { 0.0 } else { values.map(name).fold(0.0, f64::max) };
     let (left, right) = (EDGE + names + 10.0, width - EDGE - beside.max(6.0) - 6.0);
     let x = Ruler::new(chart.x.scale, values_range(chart), (left, right));
     grid(&mut scene, chart, &x, (top, bottom));
-    for (row, name) in chart.y.categories.iter().enumerate() {
+    for (row, label) in labels.iter().enumerate() {
         let middle = top + height * (row as f64 + 0.5);
-        let name = lettering::clipped(name, SMALL, names);
-        scene.text((left - 10.0, middle + 4.5), &name, Style::new(SMALL, Colour::Ink).at(Anchor::End));
+        let first = middle + 4.5 - LINE * (label.len() as f64 - 1.0) / 2.0;
+        for (i, line) in label.iter().enumerate() {
+            let place = (left - 10.0, first + LINE * i as f64);
+            scene.text(place, line, Style::new(SMALL, Colour::Ink).at(Anchor::End));
+        }
         draw(&mut scene, chart, row, &x, (middle, height));
     }
     scene

@@ -34,6 +34,17 @@ pub(crate) enum Anchor {
     End,
 }
 
+impl Anchor {
+    /// Where a text of that width begins.
+    pub(crate) fn start(self, x: f64, width: f64) -> f64 {
+        match self {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        }
+    }
+}
+
 /// A part of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {

@@ -1,16 +1,19 @@
 //! Scenes as SVG.
 //!
 //! Shapes carry their light colours as attributes and a class; a style sheet replaces them on dark screens, and never in print. A place that
-//! tells something is a circle with a title, which a browser shows by itself and our pages show better.
+//! tells something is a circle with a title, which a browser shows by itself and our pages show better. Words are outlines, so that they are as wide as was
+//! measured on every machine; what they say is in `data-words`, in the picture's alternative text and in the table behind a chart.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::chart::Chart;
-use crate::lettering::{Level, runs};
+use crate::lettering::{Level, Run, is_outlined, letters, path, placed, runs, width};
 use crate::palette::Colour;
-use crate::scene::{Anchor, Scene, Shape};
+use crate::scene::{Scene, Shape};
 
-const FONT: &str = "Roboto, system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif";
+/// For letters that have no outline here.
+const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 /// A file of its own.
 pub(crate) fn file(chart: &Chart, scene: &Scene) -> String {
@@ -25,7 +28,8 @@ pub(crate) fn file(chart: &Chart, scene: &Scene) -> String {
         w = short(scene.width),
         h = short(scene.height),
     );
-    head + &body(scene) + "</svg>\n"
+    let body = body(scene);
+    format!("{head}<defs>\n{}</defs>\n{body}</svg>\n", glyphs(&body))
 }
 
 /// A part of an HTML page.
@@ -101,21 +105,81 @@ fn element(shape: &Shape) -> String {
     }
 }
 
+/// Words in outlines; what these do not do for is written in the reader's font.
 fn text(shape: &Shape) -> String {
     let Shape::Text { x, y, text, size, bold, colour, anchor, halo } = shape else { return String::new() };
-    let anchor = match anchor {
-        Anchor::Start => "",
-        Anchor::Middle => " text-anchor=\"middle\"",
-        Anchor::End => " text-anchor=\"end\"",
+    if !is_outlined(text, *bold) {
+        return written(shape);
+    }
+    let start = anchor.start(*x, width(text, *size, *bold));
+    let runs = placed(text, *size, *bold, (start, *y));
+    let drawn = |stroke: Option<f64>| runs.iter().map(|run| run_of(run, *bold, stroke)).collect::<String>();
+    let under = if *halo {
+        format!("<g class=\"halo\" {}>{}</g>", halo_paint(), drawn(Some(HALO)))
+    } else {
+        String::new()
     };
+    format!(
+        "{under}<g class=\"words {}\" data-words=\"{}\" font-size=\"{size}\" fill=\"{}\">{}</g>",
+        colour.class(),
+        escaped(text),
+        colour.light(),
+        drawn(None)
+    )
+}
+
+/// How far the background shows around words, on both sides together.
+const HALO: f64 = 4.0;
+
+fn halo_paint() -> String {
+    format!("aria-hidden=\"true\" fill=\"none\" stroke=\"{}\" stroke-linejoin=\"round\"", Colour::Paper.light())
+}
+
+/// The letters of a run in units of the font, which count upwards; each refers to its outline ([`glyphs`]).
+fn run_of(run: &Run, bold: bool, stroke: Option<f64>) -> String {
+    let (letters, unit) = letters(run, bold);
+    let stroke = stroke.map_or(String::new(), |width| format!(" stroke-width=\"{:.0}\"", width / unit));
+    let letter = |(c, at): &(char, u32)| format!("<use href=\"#{}\" x=\"{at}\"/>", glyph_name(*c, bold));
+    format!(
+        "<g transform=\"translate({} {}) scale({unit:.7} -{unit:.7})\"{stroke}>{}</g>",
+        short(run.x),
+        short(run.y),
+        letters.iter().map(letter).collect::<String>()
+    )
+}
+
+/// What the outline of a letter is called: `r` or `b` for regular or bold, and the number of the letter.
+fn glyph_name(c: char, bold: bool) -> String {
+    format!("{}{:x}", if bold { 'b' } else { 'r' }, u32::from(c))
+}
+
+/// The outlines of all letters that pictures in this markup refer to, each once.
+pub fn glyphs(markup: &str) -> String {
+    let names: BTreeSet<&str> =
+        markup.split("<use href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let outline = |name: &str| {
+        let (weight, number) = name.split_at_checked(1)?;
+        let c = char::from_u32(u32::from_str_radix(number, 16).ok()?)?;
+        Some(format!("<path id=\"{name}\" d=\"{}\"/>\n", path(c, weight == "b")?))
+    };
+    names.into_iter().filter_map(outline).collect()
+}
+
+/// Words in the reader's font, stretched or pressed to the room that there is for them.
+fn written(shape: &Shape) -> String {
+    let Shape::Text { x, y, text, size, bold, colour, anchor, halo } = shape else { return String::new() };
+    let room = width(text, *size, *bold);
+    let start = anchor.start(*x, room);
     let weight = if *bold { " font-weight=\"700\"" } else { "" };
     let body = tspans(text, *size);
-    let place = format!("x=\"{}\" y=\"{}\" font-size=\"{size}\"{anchor}{weight}", short(*x), short(*y));
+    let place = format!(
+        "x=\"{}\" y=\"{}\" font-size=\"{size}\"{weight} textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"",
+        short(start),
+        short(*y),
+        short(room)
+    );
     let under = if *halo {
-        let paper = Colour::Paper.light();
-        format!(
-            "<text class=\"halo\" aria-hidden=\"true\" {place} fill=\"none\" stroke=\"{paper}\" stroke-width=\"4\" stroke-linejoin=\"round\">{body}</text>"
-        )
+        format!("<text class=\"halo\" {place} {} stroke-width=\"{HALO}\">{body}</text>", halo_paint())
     } else {
         String::new()
     };

@@ -7,7 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
-use sottovoce_job::{Choice, Form, Format, Settings, read_prior, read_protocol};
+use sottovoce_job::{
+    Choice, ExpectedError, Form, Format, Settings, Target, Wanted, read_prior, read_protocol, share,
+};
 
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
@@ -267,21 +269,61 @@ pub(crate) fn number_of_users(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number, or a percentage such as `1%`.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let (number, parts) = match text.trim().strip_suffix('%') {
-        Some(percents) => (percents.trim_end(), 100.0),
-        None => (text.trim(), 1.0),
-    };
-    let parsed = number.parse::<f64>().map(|value| value / parts);
-    parsed.map_err(|_| "a share is a number such as 0.01, or 1%".into())
-}
-
 /// A positive time in seconds; `inf` is no limit.
 fn time_limit(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
         _ => Err("a time limit is a number of seconds above 0".into()),
+    }
+}
+
+/// What an error is.
+#[derive(Debug, Args)]
+pub(crate) struct ErrorArguments {
+    /// How errors are measured, with --accuracy: l1, l2, l2sq, rms or max [default: rms]
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
+    pub(crate) distance: Option<String>,
+    /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
+    pub(crate) estimator: Option<String>,
+}
+
+/// What is wanted of a collection. A share is a fraction from 0 to 1 or a percentage with its sign, here and everywhere.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArguments {
+    /// Wanted digits of each frequency, in base e: the metric u_digit
+    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
+    digits: Option<f64>,
+    /// Wanted decimal digits of each frequency: u_digit / ln 10
+    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
+    decimal_digits: Option<f64>,
+    /// Wanted share of what the true values tell about their distribution, such as 0.5 or 50%: the metric u_distr
+    #[arg(long, value_name = "U", allow_negative_numbers = true, value_parser = share, group = "target")]
+    u_distr: Option<f64>,
+    /// Largest typical error of a value's share, on average over the prior, such as 0.01 or 1% for one percentage point;
+    /// --distance and --estimator say otherwise what is measured
+    #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share, group = "target")]
+    accuracy: Option<f64>,
+    #[command(flatten)]
+    error: ErrorArguments,
+}
+
+impl TargetArguments {
+    /// What is wanted, if anything.
+    pub(crate) fn wanted(&self) -> sottovoce_job::Result<Option<Wanted>> {
+        let TargetArguments { digits, decimal_digits, u_distr, accuracy, error } = self;
+        let utility = digits
+            .map(Target::Digits)
+            .or(decimal_digits.map(Target::DecimalDigits))
+            .or(u_distr.map(Target::DistributionUtility));
+        let (distance, estimator) = (error.distance.as_deref(), error.estimator.as_deref());
+        match (utility, accuracy) {
+            (Some(target), _) => Ok(Some(target.into())),
+            (None, Some(most)) => {
+                ExpectedError::named(distance, estimator, *most).map(|error| Some(Wanted::Accuracy(error)))
+            }
+            (None, None) => Ok(None),
+        }
     }
 }
 
@@ -398,14 +440,6 @@ mod tests {
         assert_eq!(number_of_users("10_000"), Ok(10_000));
         for bad in ["0", "-1", "1.5", "nan", "1e99", "", "many"] {
             assert!(number_of_users(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn shares_may_be_percentages() {
-        assert_eq!((share("1%"), share("0.01"), share("7 %")), (Ok(0.01), Ok(0.01), Ok(0.07)));
-        for bad in ["%", "one", "1%%", ""] {
-            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

@@ -14,10 +14,14 @@ fn sottovoce(arguments: &str) -> String {
 
 const TALLIES: &str = "{\"counts\":[{\"y\":0,\"count\":31},{\"y\":1,\"count\":12}]}";
 
+/// Labels longer than any column, without a space, and in a script that our font does not have. (Arguments are split at spaces.)
+const LABELLED: &str = "{\"kind\":\"grr\",\"a\":3,\"epsilon\":1,\"labels\":[\"Some\u{a0}long\u{a0}label,\u{a0}of\u{a0}which\u{a0}nothing\u{a0}is\u{a0}cut\",\"Donaudampfschifffahrtsgesellschaftskapitän\",\"日本語のラベル\"]}";
+
 /// The page of every command that makes one, with the number of its charts, made once for all tests.
 static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
     let posterior = format!("posterior -p grr:a=3,eps=1 --tallies {TALLIES}");
     let estimate = format!("estimate -p grr:a=3,eps=1 --tallies {TALLIES} --estimator all");
+    let labels = format!("estimate -p {LABELLED} --tallies {TALLIES}");
     let mut pages: Vec<(&str, String, usize)> = [
         ("split", "split -p grr:a=3,eps=2 --n 20", 2),
         ("compare", "compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9", 1),
@@ -29,6 +33,7 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("choose", "choose --a 3 --n 20 --epsilon 2", 1),
         ("budget", "budget -p grr:a=3,eps=0.5 -p oue:a=3,eps=1 --epsilon 2 --min-average-privacy 0.5", 2),
         ("estimate", &estimate, 1),
+        ("labels", &labels, 1),
         ("metrics", "metrics -p grr:a=3,eps=1 --n 10", 1),
         ("absent", "metrics -p deterministic:map=0/0/1 --n 10 --method exact", 1),
         ("describe", "describe -p grr:a=2,eps=1,labels=<b>no/yes&no", 0),
@@ -120,8 +125,11 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
         assert_eq!(page.matches("<figure>").count(), charts, "{name}");
         assert_eq!(page.matches("<figcaption>").count(), charts, "{name}");
         assert_eq!(page.matches("<details>").count(), charts, "{name}");
-        let pictures = page.matches("<svg ").count();
+        let pictures = page.matches("<svg class=\"chart\"").count();
         assert!(pictures >= 2 * charts, "{name}");
+        // What is no picture is the sheet of letters that all of them use.
+        let sheets = page.matches("<svg class=\"letters\" aria-hidden=\"true\"").count();
+        assert_eq!((sheets, page.matches("<svg ").count()), (charts.min(1), pictures + charts.min(1)), "{name}");
         assert_eq!(page.matches("role=\"img\" aria-label=\"").count(), pictures, "{name}");
         assert!(!page.contains("aria-label=\"\""), "{name}");
         // Every table says what its rows and columns are.
@@ -141,6 +149,19 @@ fn reports_of_numbers_are_tables() {
         assert!(!page.contains("<pre>") && page.contains(listed), "{name}");
         assert!(!page.contains("<h1>sottovoce</h1>"), "{name} has no title");
     }
+}
+
+/// A page has room for whole labels, in its tables and in its charts.
+#[test]
+fn labels_are_not_cut() {
+    let (_, page, _) = PAGES.iter().find(|p| p.0 == "labels").unwrap();
+    let table = page.split("<table").nth(1).unwrap();
+    for label in ["of\u{a0}which\u{a0}nothing\u{a0}is\u{a0}cut", "Donaudampfschifffahrtsgesellschaftskapitän", "日本語のラベル"] {
+        assert!(table.contains(label), "{label}");
+    }
+    assert!(!page.contains('…'), "something is cut");
+    // On a phone the long word goes on in another line of the chart.
+    assert!(page.contains("data-words=\"Donau") && page.contains("textLength="));
 }
 
 /// Every command that has formats has a page here, under its own name.
@@ -184,15 +205,17 @@ const asked = frame => {
   const all = selector => [...page.querySelectorAll(selector)];
   const visible = all("svg.chart").filter(svg => svg.getBoundingClientRect().width > 0);
   const scale = svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-  const texts = svg => [...svg.querySelectorAll("text")];
+  // Words are outlines; those that our font does not have are text in the reader's.
+  const texts = svg => [...svg.querySelectorAll("text:not(.halo), .words")];
+  const bare = visible.flatMap(svg => texts(svg).filter(t => t.tagName === "text" && !t.hasAttribute("textLength")).map(t => t.textContent));
+  const drawn = visible.every(svg => svg.querySelectorAll(".words").length > 3 && [...svg.querySelectorAll(".words")].every(t => t.getBoundingClientRect().width > 1));
   const sizes = visible.flatMap(svg => texts(svg).map(t => parseFloat(t.getAttribute("font-size")) * scale(svg)));
   // Words that reach out of their picture, or over other words.
   const crowded = visible.flatMap(svg => {
-    const box = svg.getBoundingClientRect(), words = texts(svg).map(t => [t.textContent, t.getBoundingClientRect()]);
+    const box = svg.getBoundingClientRect(), words = texts(svg).map(t => [t.dataset.words || t.textContent, t.getBoundingClientRect()]);
     const out = words.filter(([, r]) => r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1 || r.bottom > box.bottom + 1);
-    // Words with a halo are written twice.
-    const over = words.flatMap(([l, a], i) => words.slice(i + 1).filter(([r, b]) => (l !== r || a.left !== b.left) &&
-      Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([r]) => l + " / " + r));
+    const over = words.flatMap(([l, a], i) => words.slice(i + 1).filter(([, b]) =>
+      Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1).map(([r]) => l + " / " + r));
     return [...out.map(([l]) => l), ...over];
   });
   const said = visible.map(svg => {
@@ -211,7 +234,7 @@ const asked = frame => {
   // Tables of which a reader does not see the last columns.
   const cut = all("main > .scroll").filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.textContent.slice(0, 40));
   return {
-    cut, name: frame.title, scroll: page.documentElement.scrollWidth - own.innerWidth, charts: visible.length, smallest: Math.min(99, ...sizes), crowded,
+    cut, bare, drawn, name: frame.title, scroll: page.documentElement.scrollWidth - own.innerWidth, charts: visible.length, smallest: Math.min(99, ...sizes), crowded,
     told: said.every(Boolean), switched, requests: own.performance.getEntriesByType("resource").length,
     paper: own.getComputedStyle(page.body).backgroundColor, ink: own.getComputedStyle(page.body).color,
   };
@@ -316,6 +339,8 @@ fn a_browser_shows_the_pages_without_complaint_on_a_phone_and_on_a_desk() {
         // Nothing reaches beyond the window, words in a chart do not meet, and no letter there is smaller than 10 dots.
         assert!(page["scroll"].as_f64().unwrap() <= 0.0, "{page}");
         assert!(page["crowded"].as_array().unwrap().is_empty(), "{page}");
+        // Words are drawn in the font that was measured, or held to the room that was measured.
+        assert!(page["drawn"] == true && page["bare"].as_array().unwrap().is_empty(), "{page}");
         assert!(page["cut"].as_array().unwrap().is_empty(), "{page}");
         assert!(page["smallest"].as_f64().unwrap() >= 10.0, "{page}");
         let dark = page["name"].as_str().unwrap().ends_with("dark");

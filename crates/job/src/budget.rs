@@ -56,15 +56,21 @@ pub struct Account {
 }
 
 impl Account {
-    /// What is left of the limit by the value of all together, and by the bound; negative if it is exceeded.
+    /// What is left of the limit by the value of all together, and by the bound; negative if it is exceeded. Of a bracket the less private end counts.
     pub fn left(&self) -> Option<(Option<f64>, Option<f64>)> {
         let limit = self.limit?;
-        let left = |value: f64| match self.metric {
-            Metric::LocalPrivacyLevel => limit - value,
-            _ => value - limit,
+        let left = |value: f64| {
+            let left = if self.metric == Metric::LocalPrivacyLevel { limit - value } else { value - limit };
+            // What rounding leaves of nothing is nothing.
+            if left.abs() <= ROUNDING * limit.abs().max(1.0) { 0.0 } else { left }
         };
         let bound = self.bound.as_ref().ok().map(|bound| left(bound.value));
-        Some((self.together.number().map(|e| left(e.value)), bound))
+        let together = self.together.bracket().map(|(low, high)| match self.metric {
+            Metric::LocalPrivacyLevel => high,
+            _ => low,
+        });
+        let together = together.or(self.together.number().map(|e| e.value));
+        Some((together.map(left), bound))
     }
 }
 
@@ -75,8 +81,9 @@ impl BudgetSpec {
     /// There is no protocol, one is out of range, or they are on different numbers of values.
     pub fn run(&self) -> Result<BudgetReport> {
         self.check_limits()?;
+        let same = |l: &Written<ProtocolSpec>, r: &Written<ProtocolSpec>| l.spec == r.spec;
         let named: Vec<NamedProtocol> =
-            self.protocols.iter().map(|written| written.check(&self.prior.spec)).collect::<Result<_>>()?;
+            each_once(&self.protocols, same, |written| written.check(&self.prior.spec))?;
         let protocols: Vec<ProtocolSpec> = named.iter().map(|named| named.spec.clone()).collect();
         let factors: Vec<Protocol> = named.into_iter().map(|named| named.protocol).collect();
         let all = Written::from(ProtocolSpec::from(ProtocolKind::Product { factors: protocols.clone() }));
@@ -86,13 +93,14 @@ impl BudgetSpec {
             // Unwrap safety: the prior was made for the inputs of the product, which are those of each factor.
             Analysis::with_settings(protocol, &prior, self.settings).unwrap().answer(metric, None)
         };
-        let account = |metric: Metric, limit: Option<f64>| {
-            let each: Vec<Answer> = factors.iter().map(|factor| answer(factor, metric)).collect();
-            Account { metric, together: answer(&product, metric), bound: bound(metric, &each), each, limit }
+        let account = |metric: Metric, limit: Option<f64>| -> Result<Account> {
+            let each = each_once(&factors, PartialEq::eq, |factor| Ok(answer(factor, metric)))?;
+            let together = answer(&product, metric);
+            Ok(Account { metric, together, bound: bound(metric, &each), each, limit })
         };
         Ok(BudgetReport {
-            worst_case: account(Metric::LocalPrivacyLevel, self.epsilon),
-            average: account(Metric::AveragePrivacy, self.least_average_privacy),
+            worst_case: account(Metric::LocalPrivacyLevel, self.epsilon)?,
+            average: account(Metric::AveragePrivacy, self.least_average_privacy)?,
             protocols,
             prior: self.prior.spec.clone(),
         })
@@ -116,12 +124,36 @@ impl BudgetSpec {
     }
 }
 
-/// `Σ LDP`, or `1 − Σ (1 − S_μ)` where that is positive.
+/// What is less than this, relative to the limit, is rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// The result of each; those that are the same are looked at once.
+fn each_once<T, U: Clone>(
+    items: &[T],
+    same: impl Fn(&T, &T) -> bool,
+    of: impl Fn(&T) -> Result<U>,
+) -> Result<Vec<U>> {
+    let mut found: Vec<U> = Vec::with_capacity(items.len());
+    for item in items {
+        let before = items[..found.len()].iter().position(|other| same(other, item));
+        found.push(match before {
+            Some(position) => found[position].clone(),
+            None => of(item)?,
+        });
+    }
+    Ok(found)
+}
+
+/// `Σ LDP`, or `1 − Σ (1 − S_μ)` where that is positive. Of a bracket the less private end counts.
 fn bound(metric: Metric, each: &[Answer]) -> Result<Evaluation, Absence> {
     let mut sum = Evaluation::closed_form(0.0, 0);
     for answer in each {
         let number = match (&answer.value, answer.number()) {
-            (_, Some(number)) => number,
+            (_, Some(number)) => match (answer.bracket(), metric) {
+                (Some((_, high)), Metric::LocalPrivacyLevel) => Evaluation::new(high, 0.0, number.method),
+                (Some((low, _)), _) => Evaluation::new(low, 0.0, number.method),
+                (None, _) => number,
+            },
             (Err(absence), None) => return Err(absence.clone()),
             (Ok(_), None) => return Err(Absence::NoMethod { what: "a metric that is no number" }),
         };
@@ -142,15 +174,18 @@ mod tests {
     use super::*;
     use crate::spec::{read_prior, read_protocol};
 
-    fn report(protocols: &[&str]) -> BudgetReport {
-        let spec = BudgetSpec {
+    fn spec(protocols: &[&str]) -> BudgetSpec {
+        BudgetSpec {
             protocols: protocols.iter().map(|p| read_protocol(p).unwrap()).collect(),
             prior: read_prior("dirichlet:alpha=0.5/1/2").unwrap(),
             epsilon: Some(2.0),
             least_average_privacy: Some(0.5),
             settings: Settings::default(),
-        };
-        spec.run().unwrap()
+        }
+    }
+
+    fn report(protocols: &[&str]) -> BudgetReport {
+        spec(protocols).run().unwrap()
     }
 
     #[test]
@@ -181,6 +216,57 @@ mod tests {
         let (together, bound) =
             (report.worst_case.together.number().unwrap(), report.worst_case.bound.as_ref().unwrap());
         assert!(together.value <= bound.value + 1e-12);
+    }
+
+    #[test]
+    fn what_rounding_leaves_of_nothing_is_nothing() {
+        let tenth = "oue:a=3,eps=0.1";
+        let report = BudgetSpec { epsilon: Some(1.0), ..spec(&[tenth; 10]) }.run().unwrap();
+        // 1 − 10 · 0.1 is 1.1e-16 in floating point.
+        assert_eq!(report.worst_case.left(), Some((Some(0.0), Some(0.0))));
+    }
+
+    /// The answer is given once and then remembered: however often it is reported, the level is at most that of the first step.
+    #[test]
+    fn a_memoised_answer_has_a_level() {
+        let step = |epsilon| format!("{{\"kind\":\"grr\",\"a\":3,\"epsilon\":{epsilon}}}");
+        let memoised = |days: usize, a: usize| {
+            let day = step("2").replace("\"a\":3", &format!("\"a\":{a}"));
+            let first = step("1").replace("\"a\":3", &format!("\"a\":{a}"));
+            let days = vec![day; days].join(",");
+            format!(
+                "{{\"kind\":\"composition\",\"steps\":[{first},{{\"kind\":\"product\",\"factors\":[{days}]}}]}}"
+            )
+        };
+        let exact = spec(&[&memoised(20, 3)]).run().unwrap();
+        let level = exact.worst_case.together.number().unwrap().value;
+        assert!(level > 0.999 && level <= 1.0 && !exact.worst_case.together.bracketed, "{level}");
+        assert!(exact.average.together.number().is_some());
+        // Twenty reports of twenty values have too many different counts: the level is between those of one report and of all that is remembered.
+        let prior = read_prior("jeffreys").unwrap();
+        let wide = BudgetSpec { prior, ..spec(&[&memoised(20, 20)]) }.run().unwrap();
+        let (low, high) = wide.worst_case.together.bracket().unwrap();
+        assert!(low > 0.3 && (high - 1.0).abs() < 1e-12, "{low} {high}");
+        assert_eq!(wide.worst_case.left().unwrap().0, Some(1.0));
+        let (low, high) = wide.average.together.bracket().unwrap();
+        assert!(low < high && high < 1.0, "{low} {high}");
+    }
+
+    /// Ten of one kind are looked at once; the product of ten is bracketed from one number too.
+    #[test]
+    fn equal_protocols_are_looked_at_once() {
+        let looked = std::cell::Cell::new(0);
+        let look = |value: &u8| {
+            looked.set(looked.get() + 1);
+            Ok(u32::from(*value))
+        };
+        assert_eq!(each_once(&[7, 7, 3, 7], PartialEq::eq, look).unwrap(), [7, 7, 3, 7]);
+        assert_eq!(looked.get(), 2);
+        let report = BudgetSpec { prior: read_prior("jeffreys").unwrap(), ..spec(&["oue:a=16,eps=0.5"; 10]) };
+        let average = report.run().unwrap().average;
+        let (low, high) = average.together.bracket().unwrap();
+        let (one, bound) = (average.each[0].number().unwrap().value, average.bound.unwrap().value);
+        assert!((high - one).abs() < 1e-12 && (low - bound).abs() < 1e-12, "{low} {high} {one} {bound}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use sottovoce_collect::randomise::Randomiser;
 
 use crate::error::Result;
 use crate::metrics::{MetricEvaluation, MetricsSpec};
-use crate::render::number::tidy;
+use crate::render::number::{level, tidy};
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec};
 
@@ -234,9 +234,18 @@ fn unary_name(spec: &ProtocolSpec) -> &'static str {
 
 /// A protocol in a line: its kind and parameters.
 pub fn summary(spec: &ProtocolSpec) -> String {
+    summarised(spec, |epsilon| tidy(epsilon).to_string())
+}
+
+/// As [`summary`], with a level that was solved for in few digits, cut toward privacy.
+pub(crate) fn brief(spec: &ProtocolSpec) -> String {
+    summarised(spec, level)
+}
+
+fn summarised(spec: &ProtocolSpec, level: impl Fn(f64) -> String) -> String {
     use ProtocolKind as K;
     let name = spec.name();
-    let level = |epsilon: &f64| format!("epsilon = {}", tidy(*epsilon));
+    let level = |epsilon: &f64| format!("epsilon = {}", level(*epsilon));
     match &spec.kind {
         K::Identity { a } => format!("{name}, a = {a}"),
         K::Grr { a, epsilon } | K::Rappor { a, epsilon } | K::Oue { a, epsilon } | K::Blh { a, epsilon } => {

@@ -125,6 +125,12 @@ pub enum Error {
         /// The allowed range in words.
         allowed: &'static str,
     },
+    /// A number of users was asked for, but not for what.
+    #[error("nothing is wanted; name digits, a share of the information or an error")]
+    NothingWanted,
+    /// A text that is no share.
+    #[error(transparent)]
+    Share(#[from] crate::share::NotAShare),
     /// Something wrong with a file of a collection, or with what it should become.
     #[error(transparent)]
     Collection(#[from] sottovoce_collect::Error),

@@ -149,6 +149,7 @@ fn users(analysis: &Analysis<'_>, n: u64) -> Side {
     let sum = |of: fn(&UsersSide) -> Evaluation, warning: Option<String>| Answer {
         value: analysis.users_side(n).map(|side| Value::Number(of(&side))),
         warning,
+        bracketed: false,
     };
     Side {
         group_private: answer(Metric::UsersGroup),

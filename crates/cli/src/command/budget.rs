@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{BudgetSpec, Result as JobResult, Settings, read_prior, read_protocol};
+use sottovoce_job::{BudgetSpec, Result as JobResult, Settings, read_prior, read_protocol, share};
 
 use crate::arguments::{ComputationArguments, OutputArguments};
 use crate::failure::Result;
@@ -28,8 +28,8 @@ pub(crate) struct BudgetArguments {
     /// The LDP level that may be spent in all
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Option<f64>,
-    /// The average privacy that must remain
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    /// The average privacy that must remain, such as 0.9 or 90%
+    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = share)]
     min_average_privacy: Option<f64>,
     #[command(flatten)]
     computation: ComputationArguments,

@@ -1,9 +1,9 @@
 //! `sottovoce choose`.
 
-use clap::Args;
-use sottovoce_job::{ChooseSpec, Result as JobResult, Target, read_prior};
+use clap::{ArgGroup, Args};
+use sottovoce_job::{ChooseSpec, Result as JobResult, read_prior, share};
 
-use crate::arguments::{LongArguments, number_of_users, share};
+use crate::arguments::{LongArguments, TargetArguments, number_of_users};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -15,11 +15,16 @@ Examples:
       Whether a share is then off by no more than one percentage point, typically.
 
   sottovoce choose --a 4 --n 20000 --decimal-digits 1.5
-      Which protocol reaches it with the smallest epsilon.";
+      Which protocol reaches it with the smallest epsilon.
+
+  sottovoce choose --a 41 --n 32000 --accuracy 1% --estimator norm_sub
+      The same for a typical error of one percentage point, by an estimate that is better than
+      the linear one.";
 
 /// Which protocol, which epsilon, and are there enough users?
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("target").multiple(false))]
 pub(crate) struct ChooseArguments {
     /// Number of values
     #[arg(long = "a", value_name = "A")]
@@ -30,21 +35,11 @@ pub(crate) struct ChooseArguments {
     /// Largest LDP level
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Option<f64>,
-    /// Least average privacy S_mu
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    /// Least average privacy S_mu, such as 0.9 or 90%
+    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = share)]
     min_average_privacy: Option<f64>,
-    /// Wanted digits of each frequency, in base e: the metric u_digit
-    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    digits: Option<f64>,
-    /// Wanted decimal digits of each frequency: u_digit / ln 10
-    #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    decimal_digits: Option<f64>,
-    /// Wanted share of what the true values tell about their distribution: the metric u_distr
-    #[arg(long, value_name = "U", allow_negative_numbers = true, group = "target")]
-    u_distr: Option<f64>,
-    /// Wanted typical error of a share (root mean square of the linear estimate), such as 0.01 or 1%
-    #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share, group = "target")]
-    accuracy: Option<f64>,
+    #[command(flatten)]
+    target: TargetArguments,
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
@@ -60,15 +55,12 @@ pub(crate) fn run(arguments: &ChooseArguments) -> Result {
 }
 
 fn spec(arguments: &ChooseArguments) -> JobResult<ChooseSpec> {
-    let digits = arguments.digits.map(Target::Digits);
-    let decimal = arguments.decimal_digits.map(Target::DecimalDigits);
     Ok(ChooseSpec {
         inputs: arguments.inputs,
         users: arguments.users,
         epsilon: arguments.epsilon,
         least_average_privacy: arguments.min_average_privacy,
-        accuracy: arguments.accuracy,
-        target: digits.or(decimal).or(arguments.u_distr.map(Target::DistributionUtility)),
+        wanted: arguments.target.wanted()?,
         prior: read_prior(&arguments.prior)?,
         settings: arguments.long.settings(),
     })

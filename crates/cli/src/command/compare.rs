@@ -18,6 +18,9 @@ Examples:
   sottovoce compare -p grr:a=3,eps=1 oue:a=3,eps=1 --match u_digit=1.2 --n 40 --sort s_mu
       The same digits from 40 users: which protocol hides more?
 
+  sottovoce compare -p grr:a=14,eps=1 oue:a=14,eps=1 subset:a=14,eps=1 --match rms=1% --n 30000 -m s_mu,rms
+      All typically off by one percentage point: which hides more?
+
   sottovoce compare -p grr:a=16,eps=1 oue:a=16,eps=1 --sweep epsilon=0.1..8:40 --picture sweep.svg
       Along epsilon, with a picture. Also --sweep a=2..20:19 and --sweep n=10..1000:10 (with --metric u_digit).
 
@@ -37,18 +40,22 @@ pub(crate) struct CompareArguments {
     /// Number of users, for the metrics that depend on it
     #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users)]
     users: Option<u64>,
-    /// Solve for the epsilon of each protocol at which s_mu, s_wc, f_mu or u_digit has this value
+    /// Solve for the epsilon of each protocol at which s_mu, s_wc or f_mu has this value, or with --n u_digit or an error: rms=1% is a typical error of
+    /// one percentage point
     #[arg(long = "match", value_name = "METRIC=VALUE")]
     matched: Option<String>,
     /// Compare along epsilon, a or n; epsilon and n grow by equal factors, a by equal steps
     #[arg(long, value_name = "NAME=LO..HI:COUNT")]
     sweep: Option<String>,
-    /// Metrics to show [default: s_wc,s_mu,f_mu and, with --n, u_distr,u_digit]
+    /// Metrics and errors (rms, l1, l2, l2sq, max) to show [default: s_wc,s_mu,f_mu and, with --n, u_distr,u_digit,rms]
     #[arg(short, long = "metric", value_name = "NAME,…", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// Metric that decides [default: u_digit with --n, else f_mu; s_mu when one of these is matched]
+    /// Metric or error that decides [default: u_digit with --n, else f_mu; s_mu when one of these or an error is matched]
     #[arg(long, value_name = "METRIC")]
     sort: Option<String>,
+    /// The estimator whose errors are shown or matched: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]
+    #[arg(short, long, value_name = "NAME")]
+    estimator: Option<String>,
     #[command(flatten)]
     long: LongArguments,
     #[command(flatten)]
@@ -72,6 +79,7 @@ fn spec(arguments: &CompareArguments) -> JobResult<CompareSpec> {
         sweep: arguments.sweep.clone(),
         metrics: arguments.metrics.clone(),
         sort: arguments.sort.clone(),
+        estimator: arguments.estimator.clone(),
         settings: arguments.long.settings(),
     })
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sottovoce_job::render::{Document, Render};
-use sottovoce_job::{Axis, DesignSpec, Format, FrontierSpec, Result as JobResult, read_prior};
+use sottovoce_job::{Axis, DesignSpec, Format, FrontierSpec, Result as JobResult, read_prior, share};
 
 use crate::arguments::{LongArguments, PictureArguments, number_of_users};
 use crate::failure::Result;
@@ -35,8 +35,8 @@ pub(crate) struct DesignArguments {
     /// Largest LDP level
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Option<f64>,
-    /// Least average privacy S_mu
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    /// Least average privacy S_mu, such as 0.9 or 90%
+    #[arg(long, value_name = "L", allow_negative_numbers = true, value_parser = share)]
     min_average_privacy: Option<f64>,
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]

@@ -3,9 +3,9 @@
 use clap::Args;
 use sottovoce_job::render::text::estimate_chart;
 use sottovoce_job::render::{Document, Render};
-use sottovoce_job::{EstimateSpec, Result as JobResult};
+use sottovoce_job::{EstimateSpec, Result as JobResult, share};
 
-use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments, share};
+use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\

@@ -6,9 +6,9 @@ use anstyle::AnsiColor;
 use clap::Args;
 use sottovoce_job::posterior::{draws_csv, draws_parquet};
 use sottovoce_job::render::Render;
-use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult};
+use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult, share};
 
-use crate::arguments::{CollectedArguments, LongArguments, PictureArguments, share};
+use crate::arguments::{CollectedArguments, LongArguments, PictureArguments};
 use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 

@@ -1,11 +1,9 @@
 //! `sottovoce users`.
 
-use clap::Args;
-use sottovoce_job::{
-    ExpectedError, Result as JobResult, Target, UsersSpec, Wanted, read_prior, read_protocol,
-};
+use clap::{ArgGroup, Args};
+use sottovoce_job::{Error, Result as JobResult, UsersSpec, read_prior, read_protocol};
 
-use crate::arguments::{LongArguments, SubjectArguments, share};
+use crate::arguments::{LongArguments, SubjectArguments, TargetArguments};
 use crate::failure::Result;
 
 const EXAMPLES: &str = "\
@@ -19,11 +17,11 @@ Examples:
   sottovoce users -p grr:a=4,eps=1 --u-distr 0.5 --format json
       For half of what the true values tell about their distribution.
 
-  sottovoce users -p oue:a=16,eps=1 --accuracy 0.05 --distance l1 --estimator norm_sub
-      For estimated frequencies whose errors sum to 0.05 on average over the prior.
-
-  sottovoce users -p oue:a=16,eps=1 --accuracy 1% --distance rms
+  sottovoce users -p oue:a=16,eps=1 --accuracy 1%
       For shares that are typically off by one percentage point.
+
+  sottovoce users -p oue:a=16,eps=1 --accuracy 5% --distance l1 --estimator norm_sub
+      For estimated frequencies whose errors sum to 0.05 on average over the prior.
 
 Distances between true and estimated shares: l1 (sum of all errors), l2 (root of the sum of
 the squared errors), l2sq (sum of the squared errors), rms (typical error of one value's
@@ -32,63 +30,14 @@ share: root of the mean of the squared errors), max (the largest error of any va
 /// How many users a wanted utility takes, and how many true values would do instead.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("target").required(true).multiple(false))]
 pub(crate) struct UsersArguments {
     #[command(flatten)]
     subject: SubjectArguments,
     #[command(flatten)]
     target: TargetArguments,
     #[command(flatten)]
-    error: ErrorArguments,
-    #[command(flatten)]
     long: LongArguments,
-}
-
-/// What is wanted: exactly one of these.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct TargetArguments {
-    /// Wanted digits of each frequency, in base e: the metric u_digit
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    digits: Option<f64>,
-    /// Wanted decimal digits of each frequency: u_digit / ln 10
-    #[arg(long, value_name = "D", allow_negative_numbers = true)]
-    decimal_digits: Option<f64>,
-    /// Wanted share of what the true values tell about their distribution: the metric u_distr
-    #[arg(long, value_name = "U", allow_negative_numbers = true)]
-    u_distr: Option<f64>,
-    /// Largest expected error of the estimated frequencies, on average over the prior, such as 0.01 or 1%
-    #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share)]
-    accuracy: Option<f64>,
-}
-
-/// What an error is.
-#[derive(Debug, Args)]
-struct ErrorArguments {
-    /// How errors are measured, with --accuracy: l1, l2, l2sq, rms or max [default: l1]
-    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
-    distance: Option<String>,
-    /// The estimator, with --accuracy: linear, clip, norm, norm_mul, norm_sub, base_cut, ml or posterior_mean [default: linear]
-    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["digits", "decimal_digits", "u_distr"])]
-    estimator: Option<String>,
-}
-
-impl UsersArguments {
-    fn wanted(&self) -> JobResult<Wanted> {
-        let TargetArguments { digits, decimal_digits, u_distr, accuracy } = self.target;
-        let utility = digits
-            .map(Target::Digits)
-            .or(decimal_digits.map(Target::DecimalDigits))
-            .or(u_distr.map(Target::DistributionUtility));
-        match utility {
-            Some(target) => Ok(target.into()),
-            // The parser lets exactly one through; NaN is refused like any other bad target.
-            None => {
-                let ErrorArguments { distance, estimator } = &self.error;
-                let most = accuracy.unwrap_or(f64::NAN);
-                ExpectedError::named(distance.as_deref(), estimator.as_deref(), most).map(Wanted::Accuracy)
-            }
-        }
-    }
 }
 
 pub(crate) fn run(arguments: &UsersArguments) -> Result {
@@ -102,7 +51,8 @@ fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
     Ok(UsersSpec {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        wanted: arguments.wanted()?,
+        // The parser lets exactly one through.
+        wanted: arguments.target.wanted()?.ok_or(Error::NothingWanted)?,
         settings: arguments.long.settings(),
     })
 }

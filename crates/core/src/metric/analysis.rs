@@ -11,7 +11,7 @@ use super::name::Metric;
 use super::watch::Watcher;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, faithful_growth_constant,
-    growth_constant, local_privacy_level, participation_bound, prior_entropy, private_leakage,
+    growth_constant, level_bracket, local_privacy_level, participation_bound, prior_entropy, private_leakage,
     tally_utility_limit, truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
 use crate::error::{Error, Result};
@@ -38,6 +38,10 @@ impl Settings {
         self.tolerance.unwrap_or(1e-4)
     }
 }
+
+/// What is to be said about a number of which only a bracket is known.
+const BRACKETED: &str = "there are too many outputs to visit: known is only a bracket, between what one of the combined reports tells alone and what \
+                         all of them can tell at most";
 
 /// A protocol under a prior. Numbers that several metrics need are computed once.
 pub struct Analysis<'a> {
@@ -129,8 +133,7 @@ impl<'a> Analysis<'a> {
 
     fn value(&self, metric: Metric, users: Option<u64>) -> Answer {
         match metric {
-            Metric::LocalPrivacyLevel => local_privacy_level(self.protocol).map_err(Absence::from).into(),
-            Metric::WorstCasePrivacy => worst_case_privacy(self.protocol).map_err(Absence::from).into(),
+            Metric::LocalPrivacyLevel | Metric::WorstCasePrivacy => self.worst_case(metric),
             Metric::Rank => self.rank(),
             Metric::Classes => self.classes(),
             Metric::Faithful => self.faithful(),
@@ -210,13 +213,32 @@ impl<'a> Analysis<'a> {
 
     fn average_privacy(&self) -> Answer {
         let leakage = self.leakage();
-        let warning = matches!(leakage, Ok(Leakage { bracketed: true, .. })).then(|| {
-            "the product has too many outputs to visit: this is the middle of the bracket between the least private factor \
-             and the sum of all leakages, and the error is half its width"
-                .to_string()
-        });
+        let bracketed = matches!(leakage, Ok(Leakage { bracketed: true, .. }));
         let privacy = leakage.map(|leakage| leakage.as_privacy(self.user_entropy()));
-        Answer { warning, ..privacy.into() }
+        Answer { warning: bracketed.then(|| BRACKETED.into()), bracketed, ..privacy.into() }
+    }
+
+    /// `LDP` or `S^wc`, or the bracket of its values where the level is only bracketed.
+    fn worst_case(&self, metric: Metric) -> Answer {
+        let exact = match metric {
+            Metric::LocalPrivacyLevel => local_privacy_level(self.protocol),
+            _ => worst_case_privacy(self.protocol),
+        };
+        let bracket = match exact {
+            Err(Error::TooLarge { .. }) => level_bracket(self.protocol).ok(),
+            _ => None,
+        };
+        let ends = bracket.map(|(low, high)| match metric {
+            Metric::LocalPrivacyLevel => (low, high),
+            _ => ((-high).exp(), (-low).exp()),
+        });
+        match ends.filter(|(_, high)| high.is_finite()) {
+            Some((low, high)) => {
+                let middle = Evaluation::new((low + high) / 2.0, (high - low) / 2.0, Method::ClosedForm);
+                Answer { warning: Some(BRACKETED.into()), bracketed: true, ..Ok(middle).into() }
+            }
+            None => exact.map_err(Absence::from).into(),
+        }
     }
 
     /// A metric that exists for continuous priors, given `C_μ`.
@@ -226,13 +248,13 @@ impl<'a> Analysis<'a> {
 
     fn classes(&self) -> Answer {
         let value = self.protocol.classes().map(|classes| Value::Count(classes, Method::ClosedForm));
-        Answer { value: value.map_err(Absence::from), warning: None }
+        Answer { value: value.map_err(Absence::from), warning: None, bracketed: false }
     }
 
     fn rank(&self) -> Answer {
         let rank = match self.protocol.rank() {
             Ok(rank) => rank,
-            Err(error) => return Answer { value: Err(error.into()), warning: None },
+            Err(error) => return Answer::from(Err(error.into())),
         };
         let warning = rank.ambiguous.then(|| {
             format!(
@@ -240,15 +262,15 @@ impl<'a> Analysis<'a> {
                 rank.smallest.unwrap_or(0.0)
             )
         });
-        Answer { value: Ok(Value::Count(rank.value, Method::ClosedForm)), warning }
+        Answer { warning, ..Answer::of(Value::Count(rank.value, Method::ClosedForm)) }
     }
 
     fn faithful(&self) -> Answer {
-        let Answer { value, warning } = self.rank();
-        let truth = value.map(|rank| match rank {
+        let rank = self.rank();
+        let truth = rank.value.clone().map(|rank| match rank {
             Value::Count(d, method) => Value::Truth(d == self.protocol.inputs(), method),
             other => other,
         });
-        Answer { value: truth, warning }
+        Answer { value: truth, ..rank }
     }
 }

@@ -12,6 +12,8 @@ pub struct Answer {
     pub value: Result<Value, Absence>,
     /// Something to keep in mind when reading the value.
     pub warning: Option<String>,
+    /// Whether the number is the middle of a bracket, its error half the width, and nothing is known about where in it the truth is.
+    pub bracketed: bool,
 }
 
 /// The value of a metric.
@@ -62,7 +64,13 @@ pub enum Absence {
 impl Answer {
     /// A value without a warning.
     pub fn of(value: Value) -> Self {
-        Answer { value: Ok(value), warning: None }
+        Answer { value: Ok(value), warning: None, bracketed: false }
+    }
+
+    /// The ends of the bracket, if no more is known.
+    pub fn bracket(&self) -> Option<(f64, f64)> {
+        let e = self.number().filter(|_| self.bracketed)?;
+        Some((e.value - e.error, e.value + e.error))
     }
 
     /// The number, if the answer is one.
@@ -81,6 +89,6 @@ impl From<Result<Evaluation, Absence>> for Answer {
             true => Err(Absence::NoMethod { what: "the computation broke down numerically" }),
             false => Ok(Value::Number(number)),
         });
-        Answer { value, warning: None }
+        Answer { value, warning: None, bracketed: false }
     }
 }

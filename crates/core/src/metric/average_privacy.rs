@@ -5,11 +5,12 @@ use rayon::prelude::*;
 use super::Settings;
 use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
+use super::worst_case_privacy::different;
 use crate::error::Error;
 use crate::evaluation::{Evaluation, Method};
 use crate::leakage::{self, UserPrior};
 use crate::prior::{Dirichlet, Prior};
-use crate::protocol::{Channel, Matrix, MergedRows, Product, Protocol};
+use crate::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protocol};
 
 /// Private information of one user, `H(X | P)`.
 ///
@@ -83,6 +84,17 @@ impl Leakage {
         Leakage { evaluation, bracketed: false }
     }
 
+    /// The middle of a bracket.
+    fn between(lower: f64, upper: f64) -> Self {
+        let evaluation = Evaluation::new((lower + upper) / 2.0, (upper - lower) / 2.0, Method::Quadrature);
+        Leakage { evaluation, bracketed: true }
+    }
+
+    /// The least and the most it can be.
+    fn ends(&self) -> (f64, f64) {
+        (self.evaluation.value - self.evaluation.error, self.evaluation.value + self.evaluation.error)
+    }
+
     /// `S_μ`, given `H(X|P)`.
     pub fn as_privacy(self, entropy: Evaluation) -> Evaluation {
         let share = self.evaluation.over(entropy);
@@ -98,7 +110,7 @@ impl Leakage {
 ///   in [`leakage`](crate::leakage), without a matrix;
 /// - a mixture: the weighted sum of its parts, exactly [paper, Prop. "mixture"];
 /// - a matrix, and a composition through its composed matrix: one integral for each different direction of a row; under
-///   a symmetric prior, rows that are permutations of each other count as one;
+///   a symmetric prior, rows that are permutations of each other count as one; a composition with too many directions is bracketed by its first steps;
 /// - a product: the same while its rows can be visited (streamed, never held), beyond that the bracket
 ///   `max_j I_j ≤ I ≤ min(Σ_j I_j, H(X|P))` [paper, Prop. "privacy budget"].
 ///
@@ -191,9 +203,7 @@ fn given(protocol: &Protocol, part: Part<'_>) -> Result<Leakage, Absence> {
         Protocol::Deterministic(map) => leakage::deterministic(part.masses(), map.map(), part.is_point()),
         Protocol::Erasure(erasure) => leakage::erasure(erasure.reveal(), &prior()),
         Protocol::Matrix(matrix) => of_matrix(matrix, part).of_rounded(matrix.rounding()),
-        Protocol::Composition(composition) => {
-            of_matrix(composition.composed()?, part).of_rounded(composition.rounding())
-        }
+        Protocol::Composition(composition) => return of_composition(composition, part),
         Protocol::Product(product) => return of_product(product, part),
         Protocol::Mixture(mixture) => {
             let parts = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
@@ -242,11 +252,30 @@ fn of_product(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
 }
 
 fn bracket(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
-    let parts = product.factors().iter().map(|factor| given(factor, part));
-    let parts: Vec<Evaluation> = parts.map(|part| Ok(part?.evaluation)).collect::<Result<_, Absence>>()?;
+    let factors = product.factors();
+    let count = |factor: &Protocol| factors.iter().filter(|other| *other == factor).count() as f64;
+    let parts = different(factors).into_iter().map(|factor| Ok((count(factor), given(factor, part)?)));
+    let parts: Vec<(f64, Leakage)> = parts.collect::<Result<_, Absence>>()?;
     let most = leakage::user_entropy(&part.as_prior()).value;
-    let upper = parts.iter().map(|part| part.value + part.error).sum::<f64>().min(most);
-    let lower = parts.iter().map(|part| part.value - part.error).fold(0.0, f64::max);
-    let evaluation = Evaluation::new((lower + upper) / 2.0, (upper - lower) / 2.0, Method::Quadrature);
-    Ok(Leakage { evaluation, bracketed: true })
+    let upper = parts.iter().map(|(times, part)| times * part.ends().1).sum::<f64>().min(most);
+    let lower = parts.iter().map(|(_, part)| part.ends().0).fold(0.0, f64::max);
+    Ok(Leakage::between(lower, upper))
+}
+
+/// What comes after only loses information: a composition tells at most what its first steps tell and, if its last step is a product, at least what
+/// it tells with any one of the factors.
+fn of_composition(composition: &Composition, part: Part<'_>) -> Result<Leakage, Absence> {
+    match (composition.directions(), composition.before_last()) {
+        (Ok(matrix), _) => Ok(Leakage::exact(of_matrix(matrix, part).of_rounded(composition.rounding()))),
+        (Err(Error::TooLarge { .. }), Some(before)) => {
+            let upper = given(&before, part)?.ends().1;
+            let with = |factor: &Protocol| Protocol::composition(vec![before.clone(), factor.clone()]);
+            let is_product = matches!(composition.last(), Protocol::Product(_));
+            let factors = different(composition.last().parts()).into_iter().filter(|_| is_product);
+            let alone = factors.filter_map(|factor| given(&with(factor).ok()?, part).ok());
+            let lower = alone.map(|part| part.ends().0).fold(0.0, f64::max);
+            Ok(Leakage::between(lower.min(upper), upper))
+        }
+        (Err(error), _) => Err(error.into()),
+    }
 }

@@ -35,4 +35,4 @@ pub use name::Metric;
 pub use prior_entropy::prior_entropy;
 pub use tradeoff::{participation_bound, utility_bound};
 pub use watch::{Sought, Step, Watcher};
-pub use worst_case_privacy::{local_privacy_level, worst_case_privacy};
+pub use worst_case_privacy::{level_bracket, local_privacy_level, worst_case_privacy};

@@ -1,6 +1,6 @@
 //! Worst-case privacy and the LDP level: two sides of one number.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
 use crate::protocol::Protocol;
 
@@ -28,6 +28,51 @@ pub fn local_privacy_level(protocol: &Protocol) -> Result<Evaluation> {
     // An infinite level comes from a zero entry, which is exact.
     let error = if level.is_finite() { protocol.level_error()? } else { 0.0 };
     Ok(Evaluation::new(level, error, Method::ClosedForm))
+}
+
+/// A bracket of the LDP level, for combinations with too many outputs to visit; both ends are the level where that is known.
+///
+/// # Method and cost
+/// What comes after only loses information, so that a composition has at most the level of its first steps, and, if its last step is a product, at least that of
+/// the composition with any one of the factors. A product has at least the level of each factor, and at most the sum.
+///
+/// # Errors
+/// A part has no known level either.
+pub fn level_bracket(protocol: &Protocol) -> Result<(f64, f64)> {
+    let level = match (protocol.level(), protocol) {
+        (Err(Error::TooLarge { .. }), Protocol::Composition(composition)) => {
+            let before = composition.before_last().ok_or(Error::Empty { name: "steps" })?;
+            let with = |factor: &Protocol| Protocol::composition(vec![before.clone(), factor.clone()]);
+            let factors = different(composition.last().parts());
+            let parts = factors.into_iter().filter_map(|factor| level_bracket(&with(factor).ok()?).ok());
+            let is_product = matches!(composition.last(), Protocol::Product(_));
+            let low = parts.filter(|_| is_product).map(|part| part.0).fold(0.0, f64::max);
+            return Ok((low, level_bracket(&before)?.1));
+        }
+        (Err(Error::TooLarge { .. }), Protocol::Product(product)) => {
+            let parts: Vec<(f64, f64)> = product.factors().iter().map(level_bracket).collect::<Result<_>>()?;
+            let low = parts.iter().map(|part| part.0).fold(0.0, f64::max);
+            return Ok((low, parts.iter().map(|part| part.1).sum()));
+        }
+        (Err(Error::TooLarge { .. }), Protocol::Mixture(mixture)) => {
+            let parts: Vec<(f64, f64)> = mixture.parts().iter().map(level_bracket).collect::<Result<_>>()?;
+            let most = |of: fn(&(f64, f64)) -> f64| parts.iter().map(of).fold(0.0, f64::max);
+            return Ok((most(|part| part.0), most(|part| part.1)));
+        }
+        (level, _) => level?,
+    };
+    Ok((level, level))
+}
+
+/// Each protocol of a list once.
+pub(super) fn different(protocols: &[Protocol]) -> Vec<&Protocol> {
+    let mut different: Vec<&Protocol> = Vec::new();
+    for protocol in protocols {
+        if !different.contains(&protocol) {
+            different.push(protocol);
+        }
+    }
+    different
 }
 
 /// Worst-case privacy `S^wc(Q)`: the share of a user's private information that stays hidden under the worst prior and output.

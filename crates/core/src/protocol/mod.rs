@@ -221,6 +221,7 @@ impl Protocol {
                 Ok(rows.into_matrix())
             }
             Protocol::LocalHash(hash) => Protocol::UnaryEncoding(hash.as_unary()).canonical_matrix(),
+            Protocol::Composition(composition) => Ok(composition.directions()?.clone().canonical()),
             other => Ok(other.to_matrix()?.canonical()),
         }
     }

@@ -3,24 +3,43 @@
 //! With more `epsilon` (or `reveal`) privacy falls and utility rises, so a bracket around the wanted value is opened from a first guess and closed by
 //! false position in the logarithm of the parameter.
 
+use sottovoce::accuracy::Distance;
 use sottovoce::metric::Absence;
 use sottovoce::{Evaluation, Metric};
 use thiserror::Error;
 
+use crate::quantity::{Quantity, TYPICAL_ERROR};
 use crate::spec::Parameter;
 
-/// A wanted value of a metric.
+/// A wanted value of a metric or an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
-    /// The metric.
-    pub metric: Metric,
+    /// The metric, or the error.
+    pub quantity: Quantity,
     /// Its value.
     pub value: f64,
 }
 
-/// The metrics that can be wanted.
-pub const MATCHED: [Metric; 4] =
-    [Metric::AveragePrivacy, Metric::WorstCasePrivacy, Metric::EffectiveParticipation, Metric::DigitUtility];
+/// What can be wanted.
+pub const MATCHED: [Quantity; 9] = [
+    Quantity::Metric(Metric::AveragePrivacy),
+    Quantity::Metric(Metric::WorstCasePrivacy),
+    Quantity::Metric(Metric::EffectiveParticipation),
+    Quantity::Metric(Metric::DigitUtility),
+    TYPICAL_ERROR,
+    Quantity::Error(Distance::L1),
+    Quantity::Error(Distance::L2),
+    Quantity::Error(Distance::SquaredL2),
+    Quantity::Error(Distance::Max),
+];
+
+impl Wanted {
+    /// Whether it grows with the parameter: utility does, privacy and errors fall.
+    fn rises(&self) -> bool {
+        let falling = [Metric::AveragePrivacy, Metric::WorstCasePrivacy].map(Quantity::Metric);
+        !falling.contains(&self.quantity) && !matches!(self.quantity, Quantity::Error(_))
+    }
+}
 
 /// Why a protocol cannot be matched.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -30,10 +49,10 @@ pub enum Mismatch {
     #[error("it has no epsilon that could be solved for")]
     Fixed,
     /// The metric does not get there.
-    #[error("its {} does not reach {wanted}: it is {found:.6} at {} = {at}", metric.symbol(), parameter.name())]
+    #[error("its {} does not reach {wanted}: it is {found:.6} at {} = {at}", quantity.symbol(), parameter.name())]
     OutOfReach {
-        /// The metric.
-        metric: Metric,
+        /// The metric, or the error.
+        quantity: Quantity,
         /// The wanted value.
         wanted: f64,
         /// The nearest value.
@@ -67,9 +86,7 @@ pub(super) fn solve(
     if first.abs() <= close {
         return Ok(start);
     }
-    // Privacy falls with the parameter, utility rises.
-    let rising = !matches!(wanted.metric, Metric::AveragePrivacy | Metric::WorstCasePrivacy);
-    let up = (first < 0.0) == rising;
+    let up = (first < 0.0) == wanted.rises();
     let (mut near, mut far) = ((start, first), (start, first));
     let mut factor = 1.5f64;
     while (far.1 > 0.0) == (first > 0.0) {
@@ -77,7 +94,7 @@ pub(super) fn solve(
         if at == far.0 {
             let found = far.1 + wanted.value;
             return Err(Mismatch::OutOfReach {
-                metric: wanted.metric,
+                quantity: wanted.quantity,
                 wanted: wanted.value,
                 found,
                 parameter,
@@ -121,7 +138,7 @@ mod tests {
     use super::*;
 
     fn solved(metric: Metric, value: f64, of: impl Fn(f64) -> f64) -> Result<f64, Mismatch> {
-        let wanted = Wanted { metric, value };
+        let wanted = Wanted { quantity: metric.into(), value };
         solve(wanted, Parameter::Epsilon, &|at| Ok(Evaluation::new(of(at), 0.0, Method::ClosedForm)))
     }
 

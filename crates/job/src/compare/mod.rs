@@ -8,12 +8,15 @@ pub use matching::{MATCHED, Mismatch, Wanted};
 pub use sweep::{Sweep, Swept};
 pub use work::Work;
 
+use sottovoce::estimate::Estimator;
 use sottovoce::metric::{Absence, Answer, Settings, Value, Watcher};
 use sottovoce::{Evaluation, Metric};
 
 use crate::describe::summary;
 use crate::error::{Error, Result};
-use crate::metrics::{MetricEvaluation, metric};
+use crate::expected_error::{ErrorCurve, ErrorMeasure};
+use crate::quantity::{Evaluated, Quantity, TYPICAL_ERROR};
+use crate::share::share;
 use crate::source::Written;
 use crate::spec::{Parameter, PriorSpec, ProtocolSpec};
 use crate::subject::{Subject, check_users};
@@ -35,6 +38,8 @@ pub struct CompareSpec {
     pub metrics: Vec<String>,
     /// The metric to sort by; none means the most telling one.
     pub sort: Option<String>,
+    /// The estimator whose errors are shown or matched; none means the linear one.
+    pub estimator: Option<String>,
     /// Tolerance, method and seed.
     pub settings: Settings,
 }
@@ -46,8 +51,9 @@ pub struct CompareJob {
     names: Vec<String>,
     matched: Option<Wanted>,
     sweep: Option<Sweep>,
-    metrics: Vec<Metric>,
-    sort: Metric,
+    quantities: Vec<Quantity>,
+    sort: Quantity,
+    estimator: Estimator,
 }
 
 /// What the comparison found.
@@ -61,10 +67,12 @@ pub struct Comparison {
     pub matched: Option<Wanted>,
     /// What was swept over.
     pub swept: Option<Swept>,
-    /// The metrics, in the order of the columns.
-    pub metrics: Vec<Metric>,
-    /// The metric that decides.
-    pub sort: Metric,
+    /// The metrics and errors, in the order of the columns.
+    pub quantities: Vec<Quantity>,
+    /// The one that decides.
+    pub sort: Quantity,
+    /// The estimator whose errors are told.
+    pub estimator: Estimator,
     /// Names of the protocols, in the order in which they were given.
     pub names: Vec<String>,
     /// One round for each value swept over; else a single one.
@@ -89,8 +97,8 @@ pub struct Contender {
     pub protocol: ProtocolSpec,
     /// What a report costs.
     pub work: Option<Work>,
-    /// The metrics, in the order of [`Comparison::metrics`]; none if it could not be matched.
-    pub evaluations: Vec<MetricEvaluation>,
+    /// The answers, in the order of [`Comparison::quantities`]; none if it could not be matched.
+    pub evaluations: Vec<Evaluated>,
     /// Why it could not be matched.
     pub mismatch: Option<Mismatch>,
     /// Whether no other is better beyond the errors.
@@ -108,6 +116,7 @@ impl CompareSpec {
             sweep: None,
             metrics: vec![],
             sort: None,
+            estimator: None,
             settings: Settings::default(),
         }
     }
@@ -127,18 +136,21 @@ impl CompareSpec {
             let allowed = "a sweep over a or n: with --match, epsilon is solved for";
             return Err(Error::Setting { name: "sweep", value: "epsilon".into(), allowed });
         }
-        let metrics = self.columns(with_users, matched)?;
+        let quantities = self.columns(with_users, matched)?;
         let sort = match &self.sort {
-            Some(name) => metric(name)?,
-            None => telling(&metrics, matched),
+            Some(name) => Quantity::named(name)?,
+            None => telling(&quantities, matched),
         };
-        if direction(sort).is_none() || (sort.needs_users() && !with_users) {
+        if sort.direction().is_none() || (sort.needs_users() && !with_users) {
             let allowed =
                 "a metric of which more or less is better, and with --n if it needs a number of users";
             return Err(Error::Setting { name: "sort", value: sort.name().into(), allowed });
         }
-        let metrics = if metrics.contains(&sort) { metrics } else { [metrics, vec![sort]].concat() };
-        Ok(CompareJob { spec: self.clone(), names: names(&self.protocols), matched, sweep, metrics, sort })
+        let quantities =
+            if quantities.contains(&sort) { quantities } else { [quantities, vec![sort]].concat() };
+        let estimator = ErrorMeasure::named(None, self.estimator.as_deref())?.estimator;
+        let names = names(&self.protocols);
+        Ok(CompareJob { spec: self.clone(), names, matched, sweep, quantities, sort, estimator })
     }
 
     /// All protocols are valid, and can do what is asked of them.
@@ -176,65 +188,50 @@ impl CompareSpec {
         }
     }
 
-    fn columns(&self, with_users: bool, matched: Option<Wanted>) -> Result<Vec<Metric>> {
+    fn columns(&self, with_users: bool, matched: Option<Wanted>) -> Result<Vec<Quantity>> {
         if !self.metrics.is_empty() {
-            return self.metrics.iter().map(|name| metric(name)).collect();
+            return self.metrics.iter().map(|name| Quantity::named(name)).collect();
         }
-        let mut columns =
-            vec![Metric::WorstCasePrivacy, Metric::AveragePrivacy, Metric::EffectiveParticipation];
+        let privacy = [Metric::WorstCasePrivacy, Metric::AveragePrivacy, Metric::EffectiveParticipation];
+        let mut columns: Vec<Quantity> = privacy.map(Quantity::Metric).into();
         if with_users {
-            columns.extend([Metric::DistributionUtility, Metric::DigitUtility]);
+            columns.extend([Metric::DistributionUtility, Metric::DigitUtility].map(Quantity::Metric));
+            columns.push(TYPICAL_ERROR);
         }
-        columns.extend(matched.map(|w| w.metric).filter(|m| !columns.contains(m)));
+        columns.extend(matched.map(|w| w.quantity).filter(|q| !columns.contains(q)));
         Ok(columns)
     }
 }
 
 /// Reads `METRIC=VALUE`.
 fn wanted(text: &str, with_users: bool) -> Result<Wanted> {
-    let allowed = "METRIC=VALUE with METRIC s_mu, s_wc, f_mu or u_digit (which needs --n), such as s_mu=0.9";
+    let allowed = "METRIC=VALUE with METRIC s_mu, s_wc, f_mu, or with --n also u_digit, rms or another error, such as s_mu=0.9 or rms=1%";
     let wrong = || Error::Setting { name: "match", value: crate::spec::shown(text), allowed };
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-    let metric = metric(name)?;
-    let value: f64 = value.trim().parse().map_err(|_| wrong())?;
-    if !MATCHED.contains(&metric) || (metric.needs_users() && !with_users) {
+    let quantity = Quantity::named(name)?;
+    if !MATCHED.contains(&quantity) || (quantity.needs_users() && !with_users) {
         return Err(wrong());
     }
-    let share = metric != Metric::DigitUtility;
-    if !value.is_finite() || (share && !(value > 0.0 && value < 1.0)) {
-        let allowed = if share { "between 0 and 1, as shares are" } else { "a finite number" };
-        return Err(Error::Setting { name: metric.name(), value: value.to_string(), allowed });
+    let value =
+        if quantity.is_share() { share(value)? } else { value.trim().parse().map_err(|_| wrong())? };
+    if !value.is_finite() || (quantity.is_share() && !(value > 0.0 && value < 1.0)) {
+        let allowed =
+            if quantity.is_share() { "between 0 and 1, as shares are" } else { "a finite number" };
+        return Err(Error::Setting { name: quantity.name(), value: value.to_string(), allowed });
     }
-    Ok(Wanted { metric, value })
+    Ok(Wanted { quantity, value })
 }
 
-/// Whether more of a metric is better (1) or less (−1).
-pub(crate) fn direction(metric: Metric) -> Option<f64> {
-    use Metric as M;
-    match metric {
-        M::WorstCasePrivacy
-        | M::AveragePrivacy
-        | M::AsymptoticUtility
-        | M::EffectiveParticipation
-        | M::DistributionUtility
-        | M::TallyUtility
-        | M::DigitUtility
-        | M::AggregatorDistribution => Some(1.0),
-        M::LocalPrivacyLevel | M::AggregatorPrivate | M::AggregatorIndividual => Some(-1.0),
-        _ => None,
+/// Utility, unless it or an error is what was matched: then privacy.
+fn telling(quantities: &[Quantity], matched: Option<Wanted>) -> Quantity {
+    let matched = matched.map(|w| w.quantity);
+    let utilities = [Metric::DigitUtility, Metric::EffectiveParticipation].map(Quantity::Metric);
+    if matched.is_some_and(|q| utilities.contains(&q) || matches!(q, Quantity::Error(_))) {
+        return Metric::AveragePrivacy.into();
     }
-}
-
-/// Utility, unless it is what was matched: then privacy.
-fn telling(metrics: &[Metric], matched: Option<Wanted>) -> Metric {
-    let matched = matched.map(|w| w.metric);
-    let utilities = [Metric::DigitUtility, Metric::EffectiveParticipation];
-    if matched.is_some_and(|m| utilities.contains(&m)) {
-        return Metric::AveragePrivacy;
-    }
-    let shown = |m: &&Metric| metrics.contains(m);
-    let other = metrics.iter().find(|m| direction(**m).is_some());
-    utilities.iter().find(shown).or(other).copied().unwrap_or(Metric::EffectiveParticipation)
+    let shown = |q: &&Quantity| quantities.contains(q);
+    let other = quantities.iter().find(|q| q.direction().is_some());
+    utilities.iter().find(shown).or(other).copied().unwrap_or(Metric::EffectiveParticipation.into())
 }
 
 /// The kind of each protocol, or all of its parameters where that would not tell it apart.
@@ -268,8 +265,9 @@ impl CompareJob {
             n: self.spec.users.filter(|_| swept != Some(Swept::Users)),
             matched: self.matched,
             swept,
-            metrics: self.metrics.clone(),
+            quantities: self.quantities.clone(),
             sort: self.sort,
+            estimator: self.estimator,
             names: self.names.clone(),
             rounds: places.into_iter().map(|at| self.round(at, watcher)).collect(),
         }
@@ -279,7 +277,7 @@ impl CompareJob {
         let positions = 0..self.spec.protocols.len();
         let mut contenders: Vec<Contender> =
             positions.map(|position| self.contender(position, at, watcher)).collect();
-        let sign = direction(self.sort).unwrap_or(1.0);
+        let sign = self.sort.direction().unwrap_or(1.0);
         let key = |c: &Contender| c.number(self.sort).map_or(f64::NEG_INFINITY, |e| sign * e.value);
         contenders.sort_by(|l, r| key(r).total_cmp(&key(l)));
         let best = contenders.first().and_then(|c| c.number(self.sort));
@@ -322,19 +320,37 @@ impl CompareJob {
                 }));
             }
         };
-        let analysis = subject.analysis(watcher);
-        let evaluate = |metric: &Metric| {
-            let users = n.filter(|_| metric.needs_users());
-            MetricEvaluation { metric: *metric, users, answer: analysis.answer(*metric, users) }
+        let evaluate = |quantity: &Quantity| {
+            let users = n.filter(|_| quantity.needs_users());
+            let answer = self.answer(&subject, *quantity, users, watcher);
+            Evaluated { quantity: *quantity, users, answer }
         };
         Contender {
             position,
             protocol: subject.protocol.spec.clone(),
             work: Some(Work::of(&subject.protocol.protocol)),
-            evaluations: self.metrics.iter().map(evaluate).collect(),
+            evaluations: self.quantities.iter().map(evaluate).collect(),
             mismatch: None,
             best: false,
         }
+    }
+
+    /// The metric or error of a protocol.
+    fn answer(
+        &self,
+        subject: &Subject,
+        quantity: Quantity,
+        users: Option<u64>,
+        watcher: Option<Watcher<'_>>,
+    ) -> Answer {
+        let distance = match quantity {
+            Quantity::Metric(metric) => return subject.analysis(watcher).answer(metric, users),
+            Quantity::Error(distance) => distance,
+        };
+        let measure = ErrorMeasure { distance, estimator: self.estimator };
+        let (protocol, prior, settings) = (&subject.protocol.protocol, &subject.prior, subject.settings);
+        let curve = ErrorCurve { protocol, prior, measure, settings, watcher };
+        users.map_or_else(|| Answer::from(Err(Absence::NeedsUsers)), |n| curve.at(n))
     }
 
     /// A protocol at a value of the swept parameter.
@@ -365,11 +381,8 @@ impl CompareJob {
             let written = Written { spec, source: written.source.clone() };
             let subject =
                 Subject::new(&written, &self.spec.prior, self.spec.settings).map_err(|_| nothing())?;
-            match subject
-                .analysis(watcher)
-                .answer(wanted.metric, n.filter(|_| wanted.metric.needs_users()))
-                .value?
-            {
+            let users = n.filter(|_| wanted.quantity.needs_users());
+            match self.answer(&subject, wanted.quantity, users, watcher).value? {
                 Value::Number(e) => Ok(e),
                 Value::Count(..) | Value::Truth(..) => Err(nothing()),
             }
@@ -379,14 +392,14 @@ impl CompareJob {
 }
 
 impl Contender {
-    /// The value of a metric, if it has one.
-    pub fn number(&self, metric: Metric) -> Option<Evaluation> {
-        self.answer(metric).and_then(Answer::number)
+    /// The value of a metric or error, if it has one.
+    pub fn number(&self, quantity: impl Into<Quantity>) -> Option<Evaluation> {
+        self.answer(quantity.into()).and_then(Answer::number)
     }
 
-    /// The answer to a metric, if the protocol could be matched.
-    pub fn answer(&self, metric: Metric) -> Option<&Answer> {
-        self.evaluations.iter().find(|e| e.metric == metric).map(|e| &e.answer)
+    /// The answer to a metric or error, if the protocol could be matched.
+    pub fn answer(&self, quantity: Quantity) -> Option<&Answer> {
+        self.evaluations.iter().find(|e| e.quantity == quantity).map(|e| &e.answer)
     }
 }
 
@@ -477,7 +490,33 @@ mod tests {
             let found = contender.number(Metric::DigitUtility);
             assert!(found.is_some_and(|e| (e.value - 1.2).abs() < 1e-8), "{contender:?}");
         }
-        assert_eq!(comparison.sort, Metric::AveragePrivacy);
+        assert_eq!(comparison.sort, Metric::AveragePrivacy.into());
+    }
+
+    /// The level at which each is off by one percentage point is the one at which the closed form says so.
+    #[test]
+    fn a_typical_error_is_matched_and_shown_in_points() {
+        let matched = Some("rms=1%".to_owned());
+        let four = ["grr:a=14,eps=2", "rappor:a=14,eps=2", "oue:a=14,eps=2", "subset:a=14,k=4,eps=2"];
+        let spec = CompareSpec { matched, users: Some(30_718), metrics: vec!["s_mu".into(), "rms".into()], ..spec(&four) };
+        let comparison = spec.check().unwrap().run();
+        for contender in &comparison.rounds[0].contenders {
+            let error = contender.number(TYPICAL_ERROR).unwrap();
+            assert!((error.value - 0.01).abs() < 1e-9, "{contender:?}");
+        }
+        let subset = comparison.rounds[0].contenders.iter().find(|c| c.position == 3).unwrap();
+        let level = subset.protocol.parameter(Parameter::Epsilon).unwrap();
+        assert!(level > 1.0 && level < 1.02, "{level}");
+    }
+
+    #[test]
+    fn errors_need_users_and_are_shares() {
+        let matched = |text: &str, users| CompareSpec { matched: Some(text.into()), users, ..spec(&FOUR) };
+        assert!(matches!(matched("rms=1%", None).check(), Err(Error::Setting { name: "match", .. })));
+        assert!(matches!(matched("rms=1", Some(10)).check(), Err(Error::Setting { name: "accuracy_rms", .. })));
+        assert!(matches!(matched("s_mu=95", None).check(), Err(Error::Share(_))));
+        let shown = matched("s_mu=0.9", Some(10)).check().unwrap();
+        assert!(shown.quantities.contains(&TYPICAL_ERROR));
     }
 
     #[test]
@@ -515,7 +554,7 @@ mod tests {
         );
         assert_eq!(refused(CompareSpec { sort: Some("rank".into()), ..spec(&FOUR) }), "sort");
         assert_eq!(refused(CompareSpec { matched: Some("u_digit=1".into()), ..spec(&FOUR) }), "match");
-        assert_eq!(refused(CompareSpec { matched: Some("s_mu=1.5".into()), ..spec(&FOUR) }), "s_mu");
+        assert_eq!(refused(CompareSpec { matched: Some("s_mu=150%".into()), ..spec(&FOUR) }), "s_mu");
         let both = CompareSpec {
             matched: Some("s_mu=0.5".into()),
             sweep: Some("epsilon=1..2:3".into()),

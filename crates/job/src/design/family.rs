@@ -2,7 +2,9 @@
 
 use sottovoce::design::Requirement;
 use sottovoce::metric::{Settings, average_privacy};
-use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::optimal_parameter::{
+    best_hash_range, best_subset_size, most_accurate_hash_range, most_accurate_subset_size,
+};
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce::{Metric, Prior, Protocol};
 
@@ -30,6 +32,15 @@ impl Candidate {
         let found = self.evaluations.iter().find(|evaluation| evaluation.metric == metric)?;
         Some(found.answer.number()?.value)
     }
+}
+
+/// What the hash range or subset size of a family is best for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizing {
+    /// The asymptotic utility, under the prior.
+    Utility,
+    /// The squared error of the linear estimate.
+    Error,
 }
 
 /// A family of protocols with the parameter `ε`.
@@ -62,12 +73,19 @@ impl Family {
     }
 
     /// The hash range or subset size that is best at a level.
-    fn size(self, prior: &Prior, epsilon: f64) -> Option<usize> {
-        match self {
-            Family::LocalHash => Some(best_hash_range(prior, epsilon)),
-            Family::Subset => Some(best_subset_size(prior, epsilon)),
+    fn size(self, prior: &Prior, epsilon: f64, sizing: Sizing) -> Option<usize> {
+        match (self, sizing) {
+            (Family::LocalHash, Sizing::Utility) => Some(best_hash_range(prior, epsilon)),
+            (Family::LocalHash, Sizing::Error) => Some(most_accurate_hash_range(prior.inputs(), epsilon)),
+            (Family::Subset, Sizing::Utility) => Some(best_subset_size(prior, epsilon)),
+            (Family::Subset, Sizing::Error) => Some(most_accurate_subset_size(prior.inputs(), epsilon)),
             _ => None,
         }
+    }
+
+    /// The member of level `epsilon`; `None` where that is out of range.
+    pub(crate) fn at(self, prior: &Prior, epsilon: f64, sizing: Sizing) -> Option<Member> {
+        self.member(prior.inputs(), epsilon, self.size(prior, epsilon, sizing)).ok()
     }
 
     fn member(self, a: usize, epsilon: f64, size: Option<usize>) -> sottovoce::Result<Member> {
@@ -91,11 +109,17 @@ impl Family {
     /// The member with the largest level that the requirement allows, `None` if there is none.
     ///
     /// The average privacy falls with `ε`; the best size changes with it, so both are found in turn.
-    pub fn tuned(self, prior: &Prior, requirement: &Requirement, settings: &Settings) -> Option<Member> {
+    pub fn tuned(
+        self,
+        prior: &Prior,
+        requirement: &Requirement,
+        settings: &Settings,
+        sizing: Sizing,
+    ) -> Option<Member> {
         let a = prior.inputs();
         let most = requirement.epsilon().unwrap_or(MAX_EPSILON);
         let Some(least) = requirement.average_privacy() else {
-            return self.member(a, most, self.size(prior, most)).ok();
+            return self.at(prior, most, sizing);
         };
         let level = |size: Option<usize>| {
             let meets = |epsilon: f64| {
@@ -104,10 +128,10 @@ impl Family {
             };
             largest(most, meets)
         };
-        let mut size = self.size(prior, most);
+        let mut size = self.size(prior, most, sizing);
         let mut epsilon = level(size)?;
         for _ in 0..3 {
-            size = self.size(prior, epsilon);
+            size = self.size(prior, epsilon, sizing);
             epsilon = level(size)?;
         }
         self.member(a, epsilon, size).ok()
@@ -140,7 +164,7 @@ pub(super) fn candidates(
     settings: &Settings,
 ) -> Vec<(&'static str, Protocol, ProtocolSpec)> {
     let tuned = |family: &Family| {
-        let (protocol, spec) = family.tuned(prior, requirement, settings)?;
+        let (protocol, spec) = family.tuned(prior, requirement, settings, Sizing::Utility)?;
         Some((family.name(), protocol, spec))
     };
     let mut found: Vec<_> = Family::ALL.iter().filter_map(tuned).collect();

@@ -7,7 +7,7 @@ use sottovoce::information::{Observer, Progress};
 use sottovoce::metric::{Settings, Watcher, asymptotic_utility, effective_participation, truth_utility};
 use sottovoce::{Evaluation, Metric, Prior, Protocol};
 
-use super::{Family, effort, search_heard};
+use super::{Family, Sizing, effort, search_heard};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::PriorSpec;
@@ -144,7 +144,7 @@ impl FrontierSpec {
             .participation(&design.protocol, prior)
             .ok_or(Error::Numbers(sottovoce::Error::DesignPrior))?;
         let curve = |family: Family| {
-            let (protocol, _) = family.tuned(prior, &requirement, &self.settings)?;
+            let (protocol, _) = family.tuned(prior, &requirement, &self.settings, Sizing::Utility)?;
             self.participation(&protocol, prior)
         };
         Ok(FrontierPoint {

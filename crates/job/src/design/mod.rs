@@ -7,7 +7,7 @@ mod family;
 mod frontier;
 mod specification;
 
-pub use family::{Candidate, Family};
+pub use family::{Candidate, Family, Sizing};
 pub use frontier::{Axis, CURVES, Frontier, FrontierPoint, FrontierSpec};
 pub(crate) use specification::specification;
 

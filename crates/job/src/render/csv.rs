@@ -15,6 +15,7 @@ use crate::describe::Description;
 use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
+use crate::quantity::Evaluated;
 use crate::split::{PARTS, Split};
 use crate::users::{Count, UsersReport};
 
@@ -155,7 +156,7 @@ fn contender_rows(report: &Comparison, contender: &Contender, head: [String; 3])
             cells[5] = mismatch.to_string();
             vec![row(cells)]
         }
-        None => contender.evaluations.iter().map(|e| row(evaluation(e))).collect(),
+        None => contender.evaluations.iter().map(|e| row(evaluated(e))).collect(),
     }
 }
 
@@ -263,6 +264,13 @@ fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {
     let users = evaluation.users.map(|n| n.to_string()).unwrap_or_default();
     let [value, error, method, reason, warning] = answer(&evaluation.answer);
     [evaluation.metric.name().into(), users, value, error, method, reason, warning]
+}
+
+/// As [`evaluation`], for what is a metric or an error.
+fn evaluated(evaluated: &Evaluated) -> [String; 7] {
+    let users = evaluated.users.map(|n| n.to_string()).unwrap_or_default();
+    let [value, error, method, reason, warning] = answer(&evaluated.answer);
+    [evaluated.quantity.name().into(), users, value, error, method, reason, warning]
 }
 
 /// Value, error, method, reason and warning.

@@ -77,7 +77,7 @@ fn side(side: &Side) -> String {
 pub fn users(report: &UsersReport) -> String {
     let mut target = json!({"metric": report.wanted.quantity().name(), "value": report.wanted.value()});
     if let Wanted::Accuracy(error) = report.wanted {
-        target["estimator"] = json!(error.estimator.name());
+        target["estimator"] = json!(error.measure.estimator.name());
     }
     let ratio = report.ratio.map(|r| json!({"value": r.value, "low": r.low, "high": r.high}));
     object(&[
@@ -98,7 +98,6 @@ fn count(count: &Count) -> String {
         Ok(found) => json = json!({"n": found.n, "low": found.low, "high": found.high}),
         Err(obstacle) => json["reason"] = json!(obstacle.to_string()),
     }
-    let evaluated = |e: &Evaluated| answer(json!({"metric": e.quantity.name(), "n": e.users}), &e.answer);
     json["evaluations"] = count.evaluations.iter().map(evaluated).collect();
     compact(&json)
 }
@@ -111,8 +110,8 @@ pub fn collection(report: &crate::collection::Summary) -> String {
 
 /// The report of the job `compare`.
 pub fn comparison(report: &Comparison) -> String {
-    let matched = report.matched.map(|w| json!({"metric": w.metric.name(), "value": w.value}));
-    let better = if crate::compare::direction(report.sort) == Some(-1.0) { "lower" } else { "higher" };
+    let matched = report.matched.map(|w| json!({"metric": w.quantity.name(), "value": w.value}));
+    let better = if report.sort.direction() == Some(-1.0) { "lower" } else { "higher" };
     let round = |round: &Round| {
         let contenders: Vec<Json> = round.contenders.iter().map(|c| contender(report, c)).collect();
         compact(&json!({"at": round.at, "protocols": contenders}))
@@ -123,6 +122,7 @@ pub fn comparison(report: &Comparison) -> String {
         ("match", compact(&matched)),
         ("sweep", compact(&report.swept.map(|s| s.name()))),
         ("sort", compact(&json!({"metric": report.sort.name(), "better": better}))),
+        ("estimator", compact(&report.estimator.name())),
         ("rounds", lines(report.rounds.iter().map(round))),
     ])
 }
@@ -136,7 +136,7 @@ fn contender(report: &Comparison, contender: &Contender) -> Json {
         "report_bits": work.map(|w| w.bits),
         "client_draws": work.map(|w| w.client),
         "aggregator_steps": work.map(|w| w.aggregator),
-        "evaluations": contender.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
+        "evaluations": contender.evaluations.iter().map(evaluated).collect::<Vec<Json>>(),
     });
     if let Some(mismatch) = &contender.mismatch {
         json["reason"] = json!(mismatch.to_string());
@@ -219,7 +219,7 @@ fn rung(report: &DemoReport, rung: &crate::demo::Rung) -> Json {
             "protocol": c.protocol,
             "best": c.best,
             "typical_error": numbered(error),
-            "evaluations": c.evaluations.iter().map(evaluation).collect::<Vec<Json>>(),
+            "evaluations": c.evaluations.iter().map(evaluated).collect::<Vec<Json>>(),
         })
     };
     let protocols: Vec<Json> =
@@ -337,6 +337,12 @@ fn evaluation(evaluation: &MetricEvaluation) -> Json {
     self::answer(json!({"metric": metric.name(), "n": users}), answer)
 }
 
+/// As [`evaluation`], for what is a metric or an error.
+fn evaluated(evaluated: &Evaluated) -> Json {
+    let Evaluated { quantity, users, answer } = evaluated;
+    self::answer(json!({"metric": quantity.name(), "n": users}), answer)
+}
+
 /// Adds a value, or the reason why there is none, to an object.
 fn answer(mut json: Json, answer: &Answer) -> Json {
     for key in ["value", "error", "method"] {
@@ -354,6 +360,9 @@ fn answer(mut json: Json, answer: &Answer) -> Json {
             json["method"] = json!(method.name());
         }
         Err(absence) => json["reason"] = json!(absence.to_string()),
+    }
+    if let Some((low, high)) = answer.bracket() {
+        json["bracket"] = json!([number(low), number(high)]);
     }
     if let Some(warning) = &answer.warning {
         json["warning"] = json!(warning);

@@ -30,6 +30,15 @@ pub(crate) fn with_error(value: f64, error: f64) -> String {
     format!("{value:.places$} ± {error:.places$}")
 }
 
+/// A bracket in few digits, which are rounded outwards so that it holds what it held.
+pub(crate) fn bracket(low: f64, high: f64) -> String {
+    // Three digits of the width, and four of the ends at least.
+    let places = (2 - exponent((high - low).abs().max(1e-9))).max(3 - exponent(high.abs().max(1e-9)));
+    let scale = 10f64.powi(places.clamp(0, 9));
+    let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
+    format!("{} to {}", tidy(low), tidy(high))
+}
+
 /// The power of ten of the first digit.
 fn exponent(value: f64) -> i32 {
     value.abs().log10().floor() as i32
@@ -52,6 +61,40 @@ pub(crate) fn rounded(value: f64, digits: i32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
+/// Significant digits of a level that was solved for.
+const LEVEL_DIGITS: usize = 5;
+
+/// A level in few digits. It is cut, not rounded: whoever types what is shown gets no less privacy than was meant. The ellipsis says that there are more digits.
+pub(crate) fn level(value: f64) -> String {
+    let exact = tidy(value);
+    let whole = rounded(exact, LEVEL_DIGITS as i32);
+    // What is round needs no more digits.
+    if !(exact.is_finite() && exact > 0.0) || whole.parse() == Ok(exact) {
+        return whole;
+    }
+    let places = (LEVEL_DIGITS as i32 - 1 - exponent(exact)).max(0) as usize;
+    let text = format!("{exact:.*}", places + 12);
+    let cut = text[..text.len() - 12].trim_end_matches('.');
+    format!("{cut}…")
+}
+
+/// A share in percentage points.
+pub(crate) fn points(share: f64) -> String {
+    rounded(100.0 * share, 3)
+}
+
+/// The unit of so many percentage points.
+pub(crate) fn points_word(text: &str) -> &'static str {
+    if text == "1" { "percentage point" } else { "percentage points" }
+}
+
+/// Two different shares in percentage points, with as many digits as it takes to see that they differ.
+pub(crate) fn points_apart(left: f64, right: f64) -> (String, String) {
+    let both = |digits: i32| (rounded(100.0 * left, digits), rounded(100.0 * right, digits));
+    let differ = |texts: &(String, String)| texts.0 != texts.1;
+    (3..=9).map(both).find(differ).unwrap_or_else(|| both(3))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +114,33 @@ mod tests {
         assert_eq!((tidy(1.9999999999999998), tidy(1.2000000000000002), tidy(0.1 + 0.2)), (2.0, 1.2, 0.3));
         assert_eq!((tidy(5f64.ln()), tidy(0.0)), (1.60943791243, 0.0));
         assert!(tidy(f64::NAN).is_nan() && tidy(f64::INFINITY).is_infinite());
+    }
+
+    #[test]
+    fn levels_are_cut_toward_privacy() {
+        assert_eq!(level(1.013_749_999), "1.0137…");
+        assert_eq!(level(1.099_999), "1.0999…");
+        assert_eq!((level(17.299_96), level(1.226_04)), ("17.299…".into(), "1.2260…".into()));
+        assert_eq!(level(0.000_123_456_789), "0.00012345…");
+        assert_eq!((level(1.1), level(0.1 + 0.2), level(2.0)), ("1.1".into(), "0.3".into(), "2".into()));
+        assert_eq!((level(1.02), level(100.0), level(1e-6)), ("1.02".into(), "100".into(), "1.0000e-6".into()));
+        for value in [1.000_04, 0.99999999, 3.000_000_01, 12.345_678, 0.069_314_718_055] {
+            let shown: f64 = level(value).trim_end_matches('…').parse().unwrap();
+            assert!(shown <= value && shown > value * (1.0 - 1e-4), "{value} {shown}");
+        }
+    }
+
+    #[test]
+    fn different_points_look_different() {
+        assert_eq!(points_apart(0.010_000_4, 0.01), ("1.00004".into(), "1".into()));
+        assert_eq!(points_apart(0.01, 0.01), ("1".into(), "1".into()));
+    }
+
+    #[test]
+    fn brackets_are_rounded_outwards() {
+        assert_eq!(bracket(0.9526091, 0.9952612), "0.9526 to 0.9953");
+        assert_eq!(bracket(0.6191, 1.0), "0.619 to 1");
+        assert_eq!(bracket(0.0, 1.0), "0 to 1");
     }
 
     #[test]

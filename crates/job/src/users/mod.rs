@@ -7,22 +7,21 @@
 mod expected_error;
 mod search;
 
-pub use expected_error::ExpectedError;
+pub use crate::expected_error::ExpectedError;
+pub use crate::quantity::{Evaluated, Quantity};
 pub use search::{Found, MOST_USERS, Obstacle};
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
 
-use sottovoce::accuracy::{self, Distance};
-use sottovoce::metric::{Answer, Settings, Step, Value, Watcher};
+use sottovoce::metric::{Answer, Settings, Value, Watcher};
 use sottovoce::{Analysis, Metric, Protocol};
 
 use crate::error::{Error, Result};
+use crate::expected_error::ErrorCurve;
 use crate::metrics::MetricEvaluation;
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
-use expected_error::ErrorCurve;
 use search::{Search, smallest};
 
 /// When the asymptote asks for so many times the most users, they are not enough.
@@ -48,7 +47,7 @@ impl Wanted {
     pub fn quantity(self) -> Quantity {
         match self {
             Wanted::Utility(target) => Quantity::Metric(target.metric()),
-            Wanted::Accuracy(error) => Quantity::Error(error.distance),
+            Wanted::Accuracy(error) => Quantity::Error(error.measure.distance),
         }
     }
 
@@ -60,7 +59,7 @@ impl Wanted {
         }
     }
 
-    fn check(self) -> Result<()> {
+    pub(crate) fn check(self) -> Result<()> {
         match self {
             Wanted::Utility(target) => target.check(),
             Wanted::Accuracy(error) => error.check(),
@@ -198,52 +197,6 @@ impl Probes {
     }
 }
 
-/// What a number of users is judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// A metric.
-    Metric(Metric),
-    /// The expected error of the estimated frequencies.
-    Error(Distance),
-}
-
-impl Quantity {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Quantity::Metric(metric) => metric.name(),
-            Quantity::Error(Distance::L1) => "accuracy_l1",
-            Quantity::Error(Distance::L2) => "accuracy_l2",
-            Quantity::Error(Distance::SquaredL2) => "accuracy_l2sq",
-            Quantity::Error(Distance::RootMeanSquare) => "accuracy_rms",
-            Quantity::Error(Distance::Max) => "accuracy_max",
-        }
-    }
-
-    /// The name for people.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Quantity::Metric(metric) => metric.symbol(),
-            Quantity::Error(Distance::L1) => "E l1",
-            Quantity::Error(Distance::L2) => "E l2",
-            Quantity::Error(Distance::SquaredL2) => "E l2²",
-            Quantity::Error(Distance::RootMeanSquare) => "E rms",
-            Quantity::Error(Distance::Max) => "E max",
-        }
-    }
-}
-
-/// A quantity at a number of users.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evaluated {
-    /// The quantity.
-    pub quantity: Quantity,
-    /// The number of users.
-    pub users: u64,
-    /// The value, or why there is none.
-    pub answer: Answer,
-}
-
 /// A quotient of two numbers of users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
@@ -309,8 +262,11 @@ impl UsersJob {
                 (needed, truth)
             }
             Wanted::Accuracy(error) => {
-                let hear = |step: &Step| watcher.map_or(ControlFlow::Continue(()), |watcher| watcher(step));
-                let count = |protocol: &Protocol| error.count(&self.error_curve(protocol, &hear));
+                let (prior, settings) = (&self.subject.prior, self.subject.settings);
+                let count = |protocol: &Protocol| {
+                    let curve = ErrorCurve { protocol, prior, measure: error.measure, settings, watcher };
+                    expected_error::count(&curve, error.most)
+                };
                 (count(&self.subject.protocol.protocol), count(&identity))
             }
         };
@@ -328,15 +284,6 @@ impl UsersJob {
             ratio,
             participation: MetricEvaluation { metric, users: None, answer: participation },
         })
-    }
-
-    fn error_curve<'a>(&'a self, protocol: &'a Protocol, watcher: Watcher<'a>) -> ErrorCurve<'a> {
-        let default = accuracy::Settings::default();
-        let Settings { tolerance, seed, .. } = self.subject.settings;
-        let tolerance = tolerance.unwrap_or(default.tolerance);
-        let prior = &self.subject.prior;
-        let settings = accuracy::Settings { tolerance, seed, prior: Some(prior), observer: None };
-        ErrorCurve { protocol, prior, settings, watcher }
     }
 }
 
@@ -444,7 +391,7 @@ fn one_user_or_none(reports: &Analysis<'_>, target: f64, limit: f64) -> Result<F
 
 /// The metric at so many users.
 fn at(analysis: &Analysis<'_>, metric: Metric, users: u64) -> Evaluated {
-    Evaluated { quantity: Quantity::Metric(metric), users, answer: analysis.answer(metric, Some(users)) }
+    Evaluated { quantity: metric.into(), users: Some(users), answer: analysis.answer(metric, Some(users)) }
 }
 
 fn number(answer: &Answer) -> Option<f64> {
@@ -453,11 +400,13 @@ fn number(answer: &Answer) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use sottovoce::accuracy::Distance;
     use sottovoce::estimate::Estimator;
     use sottovoce::information::Choice;
     use sottovoce::metric::Absence;
 
     use super::*;
+    use crate::expected_error::ErrorMeasure;
     use crate::spec::{read_prior, read_protocol};
 
     fn spec(protocol: &str, target: impl Into<Wanted>) -> UsersSpec {
@@ -497,7 +446,7 @@ mod tests {
     }
 
     fn expected(distance: Distance, estimator: Estimator, most: f64) -> Wanted {
-        Wanted::Accuracy(ExpectedError { distance, estimator, most })
+        Wanted::Accuracy(ExpectedError { measure: ErrorMeasure { distance, estimator }, most })
     }
 
     /// The squared error of the linear estimate is `c/n`, so the number is `⌈c/most⌉`; that of the truth is `(1 − E Σ p²)/n`.
@@ -564,6 +513,17 @@ mod tests {
             Err(Obstacle::Limit { limit: 1.0 })
         );
         assert_eq!(needed("identity:a=3", Target::DistributionUtility(1.0)), Ok(Found::exactly(1)));
+    }
+
+    /// One percentage point is a typical error of one, here as in `choose`; 1 is not.
+    #[test]
+    fn an_unnamed_error_is_the_typical_error_of_a_share() {
+        let unnamed = ExpectedError::named(None, None, 0.01).unwrap();
+        assert_eq!(Wanted::Accuracy(unnamed), expected(Distance::RootMeanSquare, Estimator::Linear, 0.01));
+        for most in [0.0, 1.0, 1.5, -0.01, f64::NAN] {
+            let refused = ExpectedError { most, ..unnamed }.check();
+            assert!(matches!(refused, Err(Error::Setting { name: "accuracy", .. })), "{most}");
+        }
     }
 
     #[test]

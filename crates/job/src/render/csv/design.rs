@@ -2,9 +2,10 @@
 
 use super::{answer, number, table, value};
 use crate::budget::BudgetReport;
-use crate::choose::ChooseReport;
+use crate::choose::{Choosable, ChooseReport};
 use crate::describe::summary;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+use crate::quantity::{Quantity, TYPICAL_ERROR};
 
 /// The report of the job `design`: one line for each protocol, the best first.
 pub fn design(report: &DesignReport) -> String {
@@ -39,8 +40,8 @@ pub fn frontier(report: &Frontier) -> String {
     table(header.chain(names).collect(), report.points.iter().map(row))
 }
 
-/// The report of the job `choose`: one line for each metric of the best two; the typical error and the number of users needed stand with
-/// the best.
+/// The report of the job `choose`: one line for each metric of the best two and for how far estimates are off; the number of users
+/// needed stands with the best.
 pub fn choose(report: &ChooseReport) -> String {
     let header = [
         "place",
@@ -56,7 +57,8 @@ pub fn choose(report: &ChooseReport) -> String {
         "warning",
     ];
     let rows = [("best", Some(&report.best)), ("runner_up", report.runner_up.as_ref())];
-    let row = |(place, candidate): (&str, &Candidate)| {
+    let row = |(place, choosable): (&str, &Choosable)| {
+        let candidate = &choosable.candidate;
         let own = [
             place.into(),
             candidate.name.into(),
@@ -68,12 +70,17 @@ pub fn choose(report: &ChooseReport) -> String {
             let metric = [e.metric.name().into(), users];
             own.iter().cloned().chain(metric).chain(answer(&e.answer)).collect::<Vec<String>>()
         };
-        let typical = report.typical_error.iter().map(|error| {
+        let typical = choosable.error.iter().map(|error| {
             let numbers = [number(error.value), number(error.error), error.method.name().into()];
-            ["typical_error".into(), report.n.to_string()].into_iter().chain(numbers).collect::<Vec<String>>()
+            let name = match Quantity::Error(report.measure.distance) {
+                TYPICAL_ERROR => "typical_error",
+                other => other.name(),
+            };
+            [name.into(), report.n.to_string()].into_iter().chain(numbers).collect::<Vec<String>>()
         });
         let needed = report.needed.iter().map(|n| vec!["needed".into(), String::new(), n.to_string()]);
-        let whole = typical.chain(needed).filter(|_| place == "best").map(|cells| {
+        let needed = needed.filter(|_| place == "best");
+        let whole = typical.chain(needed).map(|cells| {
             let cells = own.iter().cloned().chain(cells);
             cells.chain(std::iter::repeat(String::new())).take(header.len()).collect()
         });

@@ -1,6 +1,7 @@
 //! Tables that turn into lists where they do not fit.
 
 use super::Emphasis;
+use crate::render::text::clipped;
 
 /// Rows and columns, with a name for each row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,6 +12,10 @@ pub struct Table {
     pub meaning: Vec<String>,
     /// The rows: how each stands out, and its cells, of which the first is its name.
     pub rows: Vec<(Emphasis, Vec<String>)>,
+    /// Columns that a terminal leaves for names before it cuts them; a page shows them whole. None is as many as they have.
+    pub names_within: Option<usize>,
+    /// Most columns of the name of a column in a terminal.
+    pub columns_within: Option<usize>,
 }
 
 /// Columns between two columns.
@@ -28,6 +33,18 @@ impl Table {
         self
     }
 
+    /// Lets a terminal cut the names of rows that do not fit, but not below so many columns.
+    pub fn names_within(mut self, least: usize) -> Self {
+        self.names_within = Some(least);
+        self
+    }
+
+    /// Lets a terminal cut the names of columns to so many columns.
+    pub fn columns_within(mut self, most: usize) -> Self {
+        self.columns_within = Some(most);
+        self
+    }
+
     /// Adds a row.
     pub fn row(
         &mut self,
@@ -39,6 +56,25 @@ impl Table {
     }
 
     pub(super) fn laid_out(&self, width: usize) -> Vec<(Emphasis, String)> {
+        self.cut(width).fitted(width)
+    }
+
+    /// The table with names that a terminal has room for.
+    fn cut(&self, width: usize) -> Table {
+        let mut table = self.clone();
+        if let Some(most) = self.columns_within {
+            table.header.iter_mut().skip(1).for_each(|name| *name = clipped(name, most));
+        }
+        if let Some(least) = self.names_within {
+            let others = table.widths().iter().skip(1).map(|w| GAP + w).sum::<usize>();
+            let most = width.saturating_sub(others).max(least);
+            let names = table.rows.iter_mut().filter_map(|(_, cells)| cells.first_mut());
+            names.for_each(|name| *name = clipped(name, most));
+        }
+        table
+    }
+
+    fn fitted(&self, width: usize) -> Vec<(Emphasis, String)> {
         let widths = self.widths();
         let whole = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         match whole {
@@ -47,7 +83,7 @@ impl Table {
             _ if whole + widths[0] < 2 * width - 12 && width >= 60 => {
                 let (left, right) = self.halves(&widths, width);
                 let blank = (Emphasis::Plain, "\n".to_owned());
-                [left.laid_out(width), vec![blank], right.laid_out(width)].concat()
+                [left.fitted(width), vec![blank], right.fitted(width)].concat()
             }
             _ => self.as_list(width),
         }
@@ -74,6 +110,7 @@ impl Table {
             header: pick(&self.header),
             meaning: pick(&self.meaning),
             rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+            ..Table::default()
         }
     }
 
@@ -142,6 +179,20 @@ mod tests {
         assert_eq!(text.lines().count(), 5, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
         assert_eq!(text.matches("name").count(), 2);
+    }
+
+    /// A terminal gives names the room that is left, and a page all of it.
+    #[test]
+    fn names_are_cut_only_where_there_is_no_room() {
+        let name = "a label of thirty-two characters";
+        let mut table = Table::new(["P", "mean"]).names_within(14);
+        table.row(Emphasis::Plain, [name, "0.1234"]);
+        let text = |width: usize| table.laid_out(width).into_iter().map(|piece| piece.1).collect::<String>();
+        assert!(text(80).contains(name) && text(40).contains(name));
+        assert!(text(30).contains("a label of thirty-two…"), "{}", text(30));
+        let mut document = crate::render::document::Document::default();
+        document.table(table);
+        assert!(crate::render::html::page(&document).contains(name));
     }
 
     fn text(width: usize) -> String {

@@ -21,6 +21,9 @@ const GENERATOR: &str =
 /// Longer cells may be broken into lines.
 const LONG: usize = 32;
 
+/// Longer names of rows may be broken into lines.
+const LONG_NAME: usize = 24;
+
 /// Whether the text is the beginning of a page that was made here, by any version.
 pub fn is_page(text: &str) -> bool {
     text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"sottovoce ")
@@ -33,20 +36,30 @@ pub fn page(document: &Document) -> String {
         _ => None,
     });
     let title = title.unwrap_or("sottovoce");
+    let body = body(document);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n{GENERATOR}\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{name} · sottovoce</title>\n<style>\n{STYLE}{charts}\n</style>\n</head>\n<body>\n<main>\n\
-         <h1>{heading}</h1>\n{body}</main>\n<footer>sottovoce {version}. All information is in nats; every number carries the method and the error that the data tables show.</footer>\n\
+         <h1>{heading}</h1>\n{letters}{body}</main>\n<footer>sottovoce {version}. All information is in nats; every number carries the method and the error that the data tables show.</footer>\n\
          <div id=\"told\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         name = escaped(title),
         charts = sottovoce_chart::style(),
         heading = marked_up(title),
-        body = body(document),
+        letters = letters(&body),
         version = env!("CARGO_PKG_VERSION"),
     )
+}
+
+/// The outlines of the letters in all charts, which show nothing by themselves.
+fn letters(body: &str) -> String {
+    let glyphs = sottovoce_chart::glyphs(body);
+    if glyphs.is_empty() {
+        return String::new();
+    }
+    format!("<svg class=\"letters\" aria-hidden=\"true\" width=\"0\" height=\"0\"><defs>\n{glyphs}</defs></svg>\n")
 }
 
 /// The blocks; neighbours that belong together become one element.
@@ -221,7 +234,10 @@ fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> String {
         0 if cell.trim().parse::<f64>().is_ok() && !name(0).is_empty() => {
             format!("<th scope=\"row\" data-name=\"{}\">{}</th>", unmarked(name(0)), marked_up(cell.trim()))
         }
-        0 => format!("<th scope=\"row\">{}</th>", marked_up(cell.trim())),
+        0 => {
+            let class = if cell.chars().count() > LONG_NAME { " class=\"long\"" } else { "" };
+            format!("<th scope=\"row\"{class}>{}</th>", marked_up(cell.trim()))
+        }
         _ => data(name(i), cell),
     };
     let cells: String = cells.iter().enumerate().map(cell).collect();

@@ -4,8 +4,10 @@ use serde_json::{Value as Json, json};
 
 use super::{answer, compact, evaluation, lines, number, numbered, object};
 use crate::budget::{Account, BudgetReport};
-use crate::choose::ChooseReport;
+use crate::choose::{Choosable, ChooseReport, Lead};
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+use crate::render::text::sentences;
+use crate::users::Wanted;
 
 /// The report of the job `design`.
 pub fn design(report: &DesignReport) -> String {
@@ -77,20 +79,31 @@ pub fn frontier(report: &Frontier) -> String {
 
 /// The report of the job `choose`.
 pub fn choose(report: &ChooseReport) -> String {
-    let target = report.target.map(|t| json!({"metric": t.metric().name(), "value": t.value()}));
+    let (target, accuracy) = match report.wanted {
+        Some(Wanted::Utility(t)) => (Some(json!({"metric": t.metric().name(), "value": t.value()})), None),
+        Some(Wanted::Accuracy(error)) => (None, Some(error.most)),
+        None => (None, None),
+    };
+    let choosable = |choosable: &Choosable| {
+        let mut json = candidate(&choosable.candidate);
+        json["typical_error"] = choosable.error.as_ref().map_or(Json::Null, numbered);
+        json
+    };
     object(&[
         ("n", compact(&report.n)),
         ("prior", compact(&report.prior)),
         ("target", compact(&target)),
-        ("accuracy", compact(&report.accuracy)),
-        ("best", compact(&candidate(&report.best))),
-        ("runner_up", compact(&report.runner_up.as_ref().map(candidate))),
-        ("cost", compact(&report.cost)),
+        ("accuracy", compact(&accuracy)),
+        ("distance", compact(&report.measure.distance.name())),
+        ("estimator", compact(&report.measure.estimator.name())),
+        ("best", compact(&choosable(&report.best))),
+        ("runner_up", compact(&report.runner_up.as_ref().map(choosable))),
+        ("cost", compact(&report.lead.and_then(Lead::users_factor))),
         ("enough", compact(&report.enough)),
         ("needed", compact(&report.needed)),
-        ("least_epsilon", compact(&report.least_epsilon)),
-        ("typical_error", compact(&report.typical_error.as_ref().map(numbered))),
-        ("sentences", compact(&report.sentences)),
+        ("least_epsilon", compact(&report.least_level.map(|level| level.value))),
+        ("typical_error", compact(&report.best.error.as_ref().map(numbered))),
+        ("sentences", compact(&sentences(report))),
     ])
 }
 

@@ -1,12 +1,13 @@
 //! The text of the job `compare`.
 
-use sottovoce::Metric;
+use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{WIDTH, prior_text};
-use crate::compare::{Comparison, Contender, Round, Swept, direction};
+use crate::compare::{Comparison, Contender, Round, Swept, Wanted};
+use crate::quantity::{Quantity, TYPICAL_ERROR};
 use crate::render::document::{Document, Emphasis, Table};
-use crate::render::number::rounded;
+use crate::render::number::{level, points_word, rounded};
 use crate::spec::Parameter;
 
 /// Significant digits in the table.
@@ -43,30 +44,53 @@ fn heading(document: &mut Document, report: &Comparison) {
         document.fact("Users", n.to_string());
     }
     if let Some(wanted) = report.matched {
-        let words = format!("{} = {} for all, by their epsilon", wanted.metric.symbol(), wanted.value);
-        document.fact("Matched", words);
+        document.fact("Matched", format!("{} for all, by their epsilon", matched(wanted)));
     }
-    document.fact("Sorted by", format!("{}, {}", report.sort.symbol(), better(report.sort)));
+    document.fact("Sorted by", format!("{}, {}", column(report.sort), better(report.sort)));
     document.line(Emphasis::Plain, "");
 }
 
-/// Which direction is better, in words.
-fn better(metric: Metric) -> &'static str {
-    match (direction(metric), metric) {
-        (
-            Some(sign),
-            Metric::LocalPrivacyLevel | Metric::AggregatorPrivate | Metric::AggregatorIndividual,
-        ) if sign < 0.0 => "lower is more private",
-        (_, Metric::WorstCasePrivacy | Metric::AveragePrivacy) => "higher is more private",
-        (Some(_), _) => "higher is more useful",
-        (None, _) => "",
+fn matched(wanted: Wanted) -> String {
+    match wanted.quantity {
+        TYPICAL_ERROR => {
+            let points = rounded(100.0 * wanted.value, 6);
+            format!("typical error = {points} {}", points_word(&points))
+        }
+        quantity => format!("{} = {}", quantity.symbol(), wanted.value),
     }
 }
 
+/// Which direction is better, in words.
+fn better(quantity: Quantity) -> &'static str {
+    use Metric as M;
+    match (quantity, quantity.direction()) {
+        (Quantity::Error(_), _) => "lower is more accurate",
+        (_, Some(sign)) if sign < 0.0 => "lower is more private",
+        (Quantity::Metric(M::WorstCasePrivacy | M::AveragePrivacy), _) => "higher is more private",
+        (_, Some(_)) => "higher is more useful",
+        (_, None) => "",
+    }
+}
+
+/// A number as it is shown: typical errors are in percentage points.
+fn in_unit(quantity: Quantity, e: Evaluation) -> Evaluation {
+    if quantity == TYPICAL_ERROR { e.times(100.0) } else { e }
+}
+
+/// The name of a column, which says its unit where it has one.
+fn column(quantity: Quantity) -> String {
+    if quantity == TYPICAL_ERROR { "error, points".into() } else { quantity.symbol().into() }
+}
+
+/// What decides, as it is shown.
+fn deciding(report: &Comparison, contender: &Contender) -> Option<Evaluation> {
+    contender.number(report.sort).map(|e| in_unit(report.sort, e))
+}
+
 fn table(report: &Comparison, round: &Round) -> Table {
-    let solved = report.matched.is_some() || noises_differ(round);
-    let noise = if solved { vec!["epsilon".to_owned()] } else { vec![] };
-    let symbols = report.metrics.iter().map(|m| m.symbol().to_owned());
+    let noisy = round.contenders.iter().any(|contender| contender.protocol.noise().is_some());
+    let noise = if noisy { vec!["epsilon".to_owned()] } else { vec![] };
+    let symbols = report.quantities.iter().map(|q| column(*q));
     let costs = ["bits", "client", "server"].map(String::from);
     let header = std::iter::once(String::new()).chain(noise.clone()).chain(symbols).chain(costs);
     let mut table = Table::new(header);
@@ -75,12 +99,12 @@ fn table(report: &Comparison, round: &Round) -> Table {
         let emphasis = if contender.best { Emphasis::Strong } else { Emphasis::Plain };
         let name = format!("{mark}{}", report.names[contender.position]);
         let noise = noise.iter().map(|_| noise_text(contender));
-        let values = report.metrics.iter().map(|m| value(contender, *m));
+        let values = report.quantities.iter().map(|q| value(contender, *q));
         let work = contender.work.map_or(["—".into(), "—".into(), "—".into()], |w| {
             [w.bits, w.client, w.aggregator].map(|v| rounded(v, 4))
         });
         table.row(emphasis, std::iter::once(name).chain(noise.clone()).chain(values).chain(work));
-        let errors: Vec<String> = report.metrics.iter().map(|m| error(contender, *m)).collect();
+        let errors: Vec<String> = report.quantities.iter().map(|q| error(contender, *q)).collect();
         if errors.iter().any(|e| !e.is_empty()) {
             let blank = std::iter::once(String::new()).chain(noise.map(|_| String::new()));
             table.row(Emphasis::Faint, blank.chain(errors).chain(["", "", ""].map(String::from)));
@@ -89,18 +113,11 @@ fn table(report: &Comparison, round: &Round) -> Table {
     table
 }
 
-fn noises_differ(round: &Round) -> bool {
-    let noise = |c: &Contender| c.protocol.parameter(Parameter::Epsilon);
-    let mut noises = round.contenders.iter().map(noise);
-    let first = noises.next().flatten();
-    noises.any(|n| n != first)
-}
-
 fn noise_text(contender: &Contender) -> String {
     match contender.protocol.noise() {
         Some(_) if contender.mismatch.is_some() => "—".into(),
         Some(Parameter::Epsilon) => {
-            contender.protocol.parameter(Parameter::Epsilon).map_or("—".into(), |e| rounded(e, 4))
+            contender.protocol.parameter(Parameter::Epsilon).map_or("—".into(), level)
         }
         Some(parameter) => {
             let value = contender.protocol.parameter(parameter).map_or(String::new(), |v| rounded(v, 4));
@@ -110,21 +127,21 @@ fn noise_text(contender: &Contender) -> String {
     }
 }
 
-fn value(contender: &Contender, metric: Metric) -> String {
+fn value(contender: &Contender, quantity: Quantity) -> String {
     use sottovoce::metric::Value;
-    match contender.answer(metric).map(|a| &a.value) {
-        Some(Ok(Value::Number(e))) => rounded(e.value, DIGITS),
+    match contender.answer(quantity).map(|a| &a.value) {
+        Some(Ok(Value::Number(e))) => rounded(in_unit(quantity, *e).value, DIGITS),
         Some(Ok(other)) => super::value_text(other),
         _ => "—".into(),
     }
 }
 
 /// The error, where it reaches the digits that are shown.
-fn error(contender: &Contender, metric: Metric) -> String {
-    let shown = |e: &sottovoce::Evaluation| {
+fn error(contender: &Contender, quantity: Quantity) -> String {
+    let shown = |e: &Evaluation| {
         e.error > 0.5 * 10f64.powi(1 - DIGITS) * e.value.abs() && e.error >= 1e-12
     };
-    match contender.number(metric).filter(shown) {
+    match contender.number(quantity).map(|e| in_unit(quantity, e)).filter(shown) {
         Some(e) if e.error.is_finite() => format!("± {}", rounded(e.error, 2)),
         Some(_) => "± ?".into(),
         None => String::new(),
@@ -133,7 +150,7 @@ fn error(contender: &Contender, metric: Metric) -> String {
 
 /// Who is best, and by how much.
 fn verdict(report: &Comparison, round: &Round) -> String {
-    let (symbol, sort) = (report.sort.symbol(), report.sort);
+    let (symbol, sort) = (column(report.sort), report.sort);
     let name = |c: &Contender| report.names[c.position].clone();
     let best: Vec<&Contender> = round.contenders.iter().filter(|c| c.best).collect();
     let next = round.contenders.iter().find(|c| !c.best && c.number(sort).is_some());
@@ -141,8 +158,8 @@ fn verdict(report: &Comparison, round: &Round) -> String {
         ([], _) => format!("No protocol has a {symbol} here."),
         ([winner], Some(next)) => {
             let (high, low) = (
-                winner.number(sort).map_or(f64::NAN, |e| e.value),
-                next.number(sort).map_or(f64::NAN, |e| e.value),
+                deciding(report, winner).map_or(f64::NAN, |e| e.value),
+                deciding(report, next).map_or(f64::NAN, |e| e.value),
             );
             format!(
                 "* {} has the best {symbol} ({}): {}, against {} for {}, the next.",
@@ -166,8 +183,15 @@ fn verdict(report: &Comparison, round: &Round) -> String {
 }
 
 fn legend(report: &Comparison) -> String {
-    let words: Vec<String> =
-        report.metrics.iter().map(|m| format!("{}: {}.", m.symbol(), m.meaning())).collect();
+    let words = report.quantities.iter().map(|quantity| match quantity {
+        Quantity::Metric(metric) => format!("{}: {}.", metric.symbol(), metric.meaning()),
+        Quantity::Error(distance) => {
+            let unit = if *quantity == TYPICAL_ERROR { " in percentage points" } else { "" };
+            let estimator = report.estimator.name();
+            format!("{}: {} of the {estimator} estimate{unit}.", column(*quantity), distance.meaning())
+        }
+    });
+    let words: Vec<String> = words.collect();
     format!(
         "{} bits: length of a report; client: random draws it takes; server: counters or hashes that the aggregator looks at.",
         words.join(" ")
@@ -181,35 +205,35 @@ fn bars(report: &Comparison, round: &Round) -> Chart {
         .iter()
         .filter(|c| c.number(report.sort).is_some())
         .map(|c| report.names[c.position].clone());
-    let numbers = round.contenders.iter().filter_map(|c| Some((c, c.number(report.sort)?)));
-    let point = |(row, (contender, e)): (usize, (&Contender, sottovoce::Evaluation))| {
+    let numbers = round.contenders.iter().filter_map(|c| Some((c, deciding(report, c)?)));
+    let point = |(row, (contender, e)): (usize, (&Contender, Evaluation))| {
         let interval =
             Some((e.value - 2.0 * e.error, e.value + 2.0 * e.error)).filter(|_| e.error.is_finite());
         let name = &report.names[contender.position];
         let note = Some(format!(
             "{name}: {} {} ± {}",
-            report.sort.symbol(),
+            column(report.sort),
             rounded(e.value, 7),
             rounded(e.error, 2)
         ));
         Point { x: e.value, y: row as f64, interval, label: Some(rounded(e.value, DIGITS)), note }
     };
     let points = numbers.enumerate().map(point).collect();
-    let symbol = report.sort.symbol();
+    let symbol = column(report.sort);
     Chart::new(
         format!("{symbol} by protocol"),
         Axis::new(format!("{symbol}, {}", better(report.sort)), Scale::Linear),
         Axis::rows(names),
     )
     .under(circumstances(report))
-    .with(Series::new(symbol, Form::Bars, points))
+    .with(Series::new(symbol.clone(), Form::Bars, points))
     .saying(verdict(report, round).trim_start_matches("* ").to_owned())
 }
 
 fn circumstances(report: &Comparison) -> String {
     let mut parts = vec![prior_text(&report.prior)];
     parts.extend(report.n.map(|n| format!("n = {n}")));
-    parts.extend(report.matched.map(|w| format!("at {} = {}", w.metric.symbol(), w.value)));
+    parts.extend(report.matched.map(|wanted| format!("at {}", matched(wanted))));
     parts.join("; ")
 }
 
@@ -220,7 +244,7 @@ fn curves(report: &Comparison) -> Chart {
     let ends = report.rounds.first().and_then(|r| r.at).zip(report.rounds.last().and_then(|r| r.at));
     let mut axis = Axis::new(swept.name(), x);
     axis.range = ends.filter(|(low, high)| low < high);
-    let symbol = report.sort.symbol();
+    let symbol = column(report.sort);
     let mut chart = Chart::new(
         format!("{symbol} against {}", swept.name()),
         axis,
@@ -230,7 +254,7 @@ fn curves(report: &Comparison) -> Chart {
     for (position, name) in report.names.iter().enumerate() {
         let point = |round: &Round| {
             let contender = round.contenders.iter().find(|c| c.position == position)?;
-            let e = contender.number(report.sort)?;
+            let e = deciding(report, contender)?;
             let interval =
                 Some((e.value - 2.0 * e.error, e.value + 2.0 * e.error)).filter(|_| e.error.is_finite());
             Some(Point { x: round.at?, y: e.value, interval, label: None, note: None })
@@ -264,7 +288,7 @@ fn stretches(report: &Comparison) -> Vec<(f64, f64, String)> {
 }
 
 fn winners(report: &Comparison) -> Table {
-    let mut table = Table::new([format!("best {}", report.sort.symbol()), "from".into(), "to".into()]);
+    let mut table = Table::new([format!("best {}", column(report.sort)), "from".into(), "to".into()]);
     for (from, to, names) in stretches(report) {
         table.row(Emphasis::Plain, [names, rounded(from, 5), rounded(to, 5)]);
     }

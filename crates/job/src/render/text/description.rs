@@ -2,7 +2,7 @@
 
 use sottovoce::Metric;
 
-use super::{WIDTH, clipped, value_text};
+use super::{WIDTH, answer_text, printable};
 use crate::describe::{Branch, Description, RealisedLevel, ShownMatrix, summary};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Block, Document, Emphasis, Listing, Table};
@@ -58,10 +58,8 @@ fn properties(report: &Description) -> Listing {
 
 /// The value with its warning, or why there is none.
 fn outcome(evaluation: &MetricEvaluation) -> String {
-    let value = match &evaluation.answer.value {
-        Ok(value) => value_text(value),
-        Err(absence) => format!("no value: {absence}"),
-    };
+    let absence = || evaluation.answer.value.as_ref().err().map(|absence| format!("no value: {absence}"));
+    let value = answer_text(&evaluation.answer).or_else(absence).unwrap_or_default();
     evaluation.answer.warning.as_ref().map_or(value.clone(), |warning| format!("{value} ({warning})"))
 }
 
@@ -69,7 +67,7 @@ fn labels(report: &Description) -> String {
     const SHOWN: usize = 5;
     let Some(labels) = &report.labels else { return String::new() };
     let more = if labels.len() > SHOWN { ", …" } else { "" };
-    format!(": {}{more}", labels.iter().take(SHOWN).map(|l| clipped(l, 12)).collect::<Vec<_>>().join(", "))
+    format!(": {}{more}", labels.iter().take(SHOWN).map(|l| printable(l)).collect::<Vec<_>>().join(", "))
 }
 
 fn branches(parts: &[Branch], depth: usize) -> Vec<(usize, String)> {
@@ -82,10 +80,11 @@ fn branches(parts: &[Branch], depth: usize) -> Vec<(usize, String)> {
 }
 
 fn matrix(matrix: &ShownMatrix) -> Table {
-    let inputs = matrix.inputs.iter().map(|x| clipped(x, 12));
-    let mut table = Table::new(std::iter::once("output".to_owned()).chain(inputs));
+    let inputs = matrix.inputs.iter().map(|x| printable(x));
+    let header = std::iter::once("output".to_owned()).chain(inputs);
+    let mut table = Table::new(header).names_within(18).columns_within(12);
     for (output, row) in matrix.outputs.iter().zip(&matrix.rows) {
-        let name = std::iter::once(clipped(output, 18));
+        let name = std::iter::once(printable(output));
         table.row(Emphasis::Plain, name.chain(row.iter().map(|q| probability(*q))));
     }
     table

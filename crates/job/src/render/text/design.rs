@@ -1,21 +1,19 @@
-//! The text of designs, choices and budgets.
+//! The text of designs and budgets.
 
 use sottovoce::design::Requirement;
 use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{INDENT, WIDTH, heading, method, prior_text, value_text};
+use super::{INDENT, WIDTH, answer_text, heading, method_of, prior_text};
 use crate::budget::{Account, BudgetReport};
-use crate::choose::ChooseReport;
 use crate::describe::summary;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
-use crate::render::number::{rounded, short, with_error};
+use crate::render::number::{rounded, short};
 
 use super::spending::spending;
-use super::worth::worth;
 
 /// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
 pub fn design(report: &DesignReport) -> Document {
@@ -67,21 +65,22 @@ fn metrics(document: &mut Document, evaluations: &[MetricEvaluation]) {
     remarks(document, &answers);
 }
 
+/// Columns of the name of a protocol before a terminal cuts it.
+const NAME: usize = 36;
+
 /// A table of values with their methods.
-fn values(what: &str, answers: &[(String, &Answer)]) -> Table {
-    let mut table = Table::new([what, "value", "method"]);
+pub(super) fn values(what: &str, answers: &[(String, &Answer)]) -> Table {
+    let mut table = Table::new([what, "value", "method"]).names_within(NAME);
     for (name, answer) in answers {
-        let cells = match &answer.value {
-            Ok(value) => [name.clone(), value_text(value), method(value)],
-            Err(_) => [name.clone(), "no value".into(), String::new()],
-        };
+        let value = answer_text(answer).unwrap_or_else(|| "no value".into());
+        let cells = [name.clone(), value, method_of(answer)];
         table.row(Emphasis::Plain, cells);
     }
     table
 }
 
 /// Why values are missing or not to be trusted.
-fn remarks(document: &mut Document, answers: &[(String, &Answer)]) {
+pub(super) fn remarks(document: &mut Document, answers: &[(String, &Answer)]) {
     for (name, answer) in answers {
         let absence = answer.value.as_ref().err().map(ToString::to_string);
         for words in absence.into_iter().chain(answer.warning.clone()) {
@@ -225,24 +224,6 @@ fn frontier_cells(point: &FrontierPoint) -> Vec<String> {
     [level, best].into_iter().chain(curves).chain([point.kind.to_owned()]).collect()
 }
 
-/// The report of the job `choose`: the answer in words, then the numbers behind it.
-pub fn choose(report: &ChooseReport) -> Document {
-    let mut document = Document::default();
-    document.title("Which protocol");
-    document.fact("Users", report.n.to_string()).fact("Prior", prior_text(&report.prior));
-    for sentence in &report.sentences {
-        document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, sentence);
-    }
-    for candidate in std::iter::once(&report.best).chain(&report.runner_up) {
-        document.heading(summary(&candidate.protocol));
-        metrics(&mut document, &candidate.evaluations);
-    }
-    if let Some(chart) = worth(report) {
-        document.picture(chart);
-    }
-    document
-}
-
 /// The report of the job `budget`: what each protocol spends, what they spend together, and what is left.
 pub fn budget(report: &BudgetReport) -> Document {
     let mut document = Document::default();
@@ -252,9 +233,8 @@ pub fn budget(report: &BudgetReport) -> Document {
         document.heading(account.metric.symbol());
         document.on_page(|page| page.paragraph(Emphasis::Faint, 0, WIDTH, account.metric.meaning()));
         let bound = account.bound.as_ref().ok().map(|bound| Answer::of(Value::Number(*bound)));
-        let name = |protocol| super::clipped(&summary(protocol), 36);
         let mut answers: Vec<(String, &Answer)> =
-            report.protocols.iter().map(name).zip(&account.each).collect();
+            report.protocols.iter().map(summary).zip(&account.each).collect();
         answers.push(("together".into(), &account.together));
         answers.extend(bound.iter().map(|bound| (bound_name(account).to_owned(), bound)));
         document.table(values("protocol", &answers));
@@ -280,11 +260,16 @@ fn bound_name(account: &Account) -> &'static str {
 fn left(document: &mut Document, account: &Account) {
     let (Some(limit), Some((left, sure))) = (account.limit, account.left()) else { return };
     let text = |left: Option<f64>| match left {
-        Some(left) if left < -1e-12 => format!("exceeded by {}", short(-left)),
-        Some(left) => format!("{} left", with_error(left.max(0.0), 0.0)),
+        Some(left) if left < 0.0 => format!("exceeded by {}", short(-left)),
+        Some(left) => format!("{} left", short(left)),
         None => "not known".into(),
     };
-    let words = format!("Limit {limit}: {} (by the bound: {}).", text(left), text(sure));
-    let emphasis = if left.is_some_and(|left| left < -1e-12) { Emphasis::Warning } else { Emphasis::Strong };
+    let (verb, least) = if account.together.bracketed { ("may be ", "at least ") } else { ("", "") };
+    let together = match left {
+        Some(left) if left < 0.0 => format!("{verb}{}", text(Some(left))),
+        _ => format!("{least}{}", text(left)),
+    };
+    let words = format!("Limit {limit}: {together} (by the bound: {}).", text(sure));
+    let emphasis = if left.is_some_and(|left| left < 0.0) { Emphasis::Warning } else { Emphasis::Strong };
     document.paragraph(emphasis, INDENT, WIDTH, &words);
 }

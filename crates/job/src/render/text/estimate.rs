@@ -3,7 +3,7 @@
 use sottovoce::estimate::{Certificate, Estimate, Estimator};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{INDENT, WIDTH, clipped};
+use super::{INDENT, WIDTH, printable};
 use crate::describe::summary;
 use crate::estimate::{Column, EstimateReport};
 use crate::render::document::{Document, Emphasis, Table};
@@ -58,7 +58,7 @@ pub fn estimate_chart(report: &EstimateReport) -> Chart {
     let chart = Chart::new(
         "How common each value is",
         Axis::new("share of the population", Scale::Linear),
-        Axis::rows(report.labels.iter().take(rows).map(|label| clipped(label, 40))),
+        Axis::rows(report.labels.iter().take(rows).map(|label| printable(label))),
     )
     .under(format!("estimates with their {percent} % intervals, {} reports", report.n));
     let more = if rows < report.labels.len() || found.len() > MOST_SERIES {
@@ -100,13 +100,14 @@ fn places(found: &[&Estimate]) -> usize {
 /// Some of the estimates side by side, each with its interval.
 fn table(report: &EstimateReport, group: &[&Estimate], places: usize) -> Table {
     let width = places + 3;
-    let mut table = Table::new(std::iter::once("").chain(group.iter().map(|e| e.estimator.name())));
+    let header = std::iter::once("").chain(group.iter().map(|e| e.estimator.name()));
+    let mut table = Table::new(header).names_within(LABEL);
     for (x, name) in report.labels.iter().enumerate() {
         let text = |e: &&Estimate| {
             let (value, low, high) = (e.values[x], e.intervals[x].low, e.intervals[x].high);
             format!("{value:.places$} [{low:>width$.places$}, {high:>width$.places$}]")
         };
-        table.row(Emphasis::Plain, std::iter::once(clipped(name, LABEL)).chain(group.iter().map(text)));
+        table.row(Emphasis::Plain, std::iter::once(printable(name)).chain(group.iter().map(text)));
     }
     // Under the estimates, not under their intervals.
     let sum = |e: &&Estimate| format!("{:.places$}{:2$}", e.values.iter().sum::<f64>(), "", 2 * width + 5);

@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod choose;
 mod collection;
 mod comparison;
 mod demo;
@@ -15,11 +16,13 @@ mod users;
 mod worth;
 
 pub use accuracy::accuracy;
+pub use choose::choose;
+pub(crate) use choose::sentences;
 pub use collection::collection;
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
-pub use design::{budget, choose, design, frontier};
+pub use design::{budget, design, frontier};
 pub use estimate::{estimate, estimate_chart};
 pub use metrics::metrics;
 pub use posterior::posterior;
@@ -31,7 +34,7 @@ use sottovoce::{Evaluation, Method, Metric};
 use sottovoce_chart::Point;
 
 use super::document::Document;
-use super::number::{rounded, short, with_error};
+use super::number::{bracket, rounded, short, with_error};
 use crate::describe::summary;
 use crate::spec::{PriorSpec, ProtocolSpec};
 
@@ -125,6 +128,10 @@ fn unit(metric: Metric) -> &'static str {
 
 /// The cells of a value in a listing: with its error for a terminal; alone, its unit, its error in words, and the method.
 fn value_cells(metric: Metric, answer: &Answer) -> [String; 5] {
+    if answer.bracketed {
+        let text = answer_text(answer).unwrap_or_default();
+        return [text.clone(), text, unit(metric).into(), "somewhere in it".into(), method_of(answer)];
+    }
     match &answer.value {
         Ok(value) => {
             [value_text(value), value_alone(value), unit(metric).into(), error(value), method(value)]
@@ -140,6 +147,17 @@ fn in_row(row: usize, e: &Evaluation, label: String) -> Point {
     Point { x: e.value, y: row as f64, interval, label: Some(label), note: None }
 }
 
+/// The value with its error, or the bracket if no more is known; none if there is no value.
+fn answer_text(answer: &Answer) -> Option<String> {
+    let value = answer.value.as_ref().ok()?;
+    Some(answer.bracket().map_or_else(|| value_text(value), |(low, high)| bracket(low, high)))
+}
+
+/// The method of the value, which a bracket is.
+fn method_of(answer: &Answer) -> String {
+    if answer.bracketed { "bracket".into() } else { answer.value.as_ref().map(method).unwrap_or_default() }
+}
+
 fn value_text(value: &Value) -> String {
     match value {
         Value::Number(e) => with_error(e.value, e.error),
@@ -148,11 +166,16 @@ fn value_text(value: &Value) -> String {
     }
 }
 
+/// A user's text without control characters that a terminal would obey.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
 /// A user's text in at most `width` columns, without control characters that a terminal would obey.
-fn clipped(text: &str, width: usize) -> String {
-    let printable = |c: char| if c.is_control() { '·' } else { c };
+pub(crate) fn clipped(text: &str, width: usize) -> String {
+    let text = printable(text);
     if text.chars().count() <= width {
-        return text.chars().map(printable).collect();
+        return text;
     }
-    text.chars().take(width - 1).map(printable).chain(['…']).collect()
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }

@@ -4,12 +4,12 @@ use sottovoce::Method;
 use sottovoce::posterior::{Posterior, Summary};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{WIDTH, clipped, heading};
+use super::{WIDTH, heading, printable};
 use crate::posterior::{MOST_COMPARED, PosteriorReport};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short, with_error};
 
-/// Most columns of a label.
+/// Columns of a label before a terminal cuts it.
 const LABEL: usize = 14;
 
 /// Most values that are listed; all are in the other formats.
@@ -54,9 +54,9 @@ fn table(report: &PosteriorReport) -> Table {
     let own = ["P", "mean", interval_name.as_str()].map(String::from);
     let others = linear.map(|_| "linear".to_owned());
     let header = own.into_iter().chain(others).chain(["T mean", "T interval"].map(String::from));
-    let mut table = Table::new(header);
+    let mut table = Table::new(header).names_within(LABEL);
     for (x, (p, t)) in found.p.iter().zip(&found.t).enumerate().take(MOST_LINES) {
-        let name = clipped(&report.labels[x], LABEL);
+        let name = printable(&report.labels[x]);
         let own = [name, format!("{:.4}", p.mean), interval(p, 4)];
         let others = linear.map(|values| format!("{:.4}", values[x]));
         let cells = own.into_iter().chain(others).chain([format!("{:.1}", t.mean), interval(t, 0)]);
@@ -88,7 +88,7 @@ fn intervals(report: &PosteriorReport) -> Chart {
         let plain = |p: Point| Point { label: None, note: None, ..p };
         Vec::into_iter(points(summaries)).map(plain).collect()
     };
-    let rows = Axis::rows(report.labels.iter().take(MOST_LINES).map(|label| clipped(label, 40)));
+    let rows = Axis::rows(report.labels.iter().take(MOST_LINES).map(|label| printable(label)));
     let mut chart =
         Chart::new("How common each value is", Axis::new("share of the population", Scale::Linear), rows)
             .under(format!("posterior mean and {level} % interval, {} reports", report.posterior.n));

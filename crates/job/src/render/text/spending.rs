@@ -16,7 +16,14 @@ const NAME: usize = 36;
 pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart> {
     let spent = |answer: &Answer| Some(spent(account, answer.number()?)).filter(|value| value.is_finite());
     let each: Vec<f64> = account.each.iter().map(spent).collect::<Option<_>>()?;
-    let together = spent(&account.together)?;
+    // Of a bracket the less private end.
+    let together = match account.together.bracket() {
+        Some((low, high)) => {
+            let (one, other) = (spent_of(account, low), spent_of(account, high));
+            Some(one.max(other)).filter(|most| most.is_finite())?
+        }
+        None => spent(&account.together)?,
+    };
     let part =
         |x: f64, row: usize| Point { x, y: row as f64, label: Some(rounded(x, 3)), ..Point::default() };
     let (title, unit) = words(account.metric);
@@ -25,7 +32,8 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
     for (protocol, x) in report.protocols.iter().zip(each) {
         chart = chart.with(Series::new(clipped(&summary(protocol), NAME), Form::Stacked, vec![part(x, 0)]));
     }
-    chart = chart.with(Series::new("all together", Form::Stacked, vec![part(together, 1)]));
+    let name = if account.together.bracketed { "all together, at most" } else { "all together" };
+    chart = chart.with(Series::new(name, Form::Stacked, vec![part(together, 1)]));
     if let Some(limit) = account.limit {
         let limit = match account.metric {
             Metric::LocalPrivacyLevel => limit,
@@ -43,9 +51,13 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
 
 /// The level in the worst case, and the percentage that is told on average.
 fn spent(account: &Account, e: Evaluation) -> f64 {
+    spent_of(account, e.value)
+}
+
+fn spent_of(account: &Account, value: f64) -> f64 {
     match account.metric {
-        Metric::LocalPrivacyLevel => e.value,
-        _ => 100.0 * (1.0 - e.value),
+        Metric::LocalPrivacyLevel => value,
+        _ => 100.0 * (1.0 - value),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The text of the job `users`.
 
+use sottovoce::accuracy::Distance;
 use sottovoce::metric::Value;
 use sottovoce::{Method, Metric};
 use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series};
@@ -7,9 +8,10 @@ use std::f64::consts::LN_10;
 
 use super::{WIDTH, error, heading, method, prior_text, value_alone, value_text, without_error};
 use crate::describe::summary;
+use crate::expected_error::{ErrorMeasure, ExpectedError};
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
-use crate::render::number::{rounded, short};
-use crate::users::{Count, Evaluated, ExpectedError, Found, Ratio, Target, UsersReport, Wanted};
+use crate::render::number::{points_word, rounded, short};
+use crate::users::{Count, Evaluated, Found, Ratio, Target, UsersReport, Wanted};
 
 /// Where the values start.
 const COLUMN: usize = 15;
@@ -105,9 +107,10 @@ fn probes(report: &UsersReport) -> Table {
                 Ok(value) => (without_error(&precise(value)), error(value), method(value)),
                 Err(absence) => (absence.to_string(), String::new(), String::new()),
             };
-            let emphasis = if found == Some(*users) { Emphasis::Strong } else { Emphasis::Plain };
+            let emphasis = if found == *users { Emphasis::Strong } else { Emphasis::Plain };
             let value = format!("{} = {value}", quantity.symbol());
-            table.row(emphasis, [who.into(), users.to_string(), value, error, method]);
+            let users = users.map(|n| n.to_string()).unwrap_or_default();
+            table.row(emphasis, [who.into(), users, value, error, method]);
         }
     }
     table
@@ -128,7 +131,11 @@ fn chart(report: &UsersReport) -> Option<Chart> {
     let (scale, symbol, what) = match report.wanted {
         Wanted::Utility(_) => (Scale::Linear, quantity.symbol().to_owned(), "higher is more useful"),
         Wanted::Accuracy(error) => {
-            (Scale::Logarithmic, format!("Expected {} error", error.distance.name()), "lower is better")
+            let symbol = match error.measure.distance {
+                Distance::RootMeanSquare => "Typical error of a share".to_owned(),
+                distance => format!("Expected {} error", distance.name()),
+            };
+            (Scale::Logarithmic, symbol, "lower is better")
         }
     };
     let goal = report.wanted.value();
@@ -157,8 +164,9 @@ fn point(probe: &Evaluated) -> Option<Point> {
     let e = probe.answer.number().filter(|e| e.value.is_finite())?;
     let interval = (e.method == Method::MonteCarlo && e.error.is_finite())
         .then_some((e.value - 2.0 * e.error, e.value + 2.0 * e.error));
-    let note = format!("{} users: {} {}", probe.users, probe.quantity.symbol(), short(e.value));
-    Some(Point { x: probe.users as f64, y: e.value, interval, label: None, note: Some(note) })
+    let n = probe.users?;
+    let note = format!("{n} users: {} {}", probe.quantity.symbol(), short(e.value));
+    Some(Point { x: n as f64, y: e.value, interval, label: None, note: Some(note) })
 }
 
 /// What `F_μ` has to do with the quotient.
@@ -174,13 +182,14 @@ fn participation(wanted: Wanted) -> &'static str {
 fn wanted(wanted: Wanted) -> String {
     match wanted {
         Wanted::Utility(target) => utility(target),
-        Wanted::Accuracy(ExpectedError { distance, estimator, most }) => {
-            format!(
-                "expected {} error at most {} ({} estimate)",
-                distance.name(),
-                short(most),
-                estimator.name()
-            )
+        Wanted::Accuracy(ExpectedError { measure: ErrorMeasure { distance, estimator }, most }) => {
+            let estimator = estimator.name();
+            if distance == Distance::RootMeanSquare {
+                let points = rounded(100.0 * most, 6);
+                let unit = points_word(&points);
+                return format!("a typical error of a share of at most {points} {unit} ({estimator} estimate)");
+            }
+            format!("an expected {} error of at most {} ({estimator} estimate)", distance.name(), short(most))
         }
     }
 }
@@ -226,7 +235,8 @@ fn found_text(found: &Found) -> String {
 
 /// The metric at a number of users.
 fn at(evaluated: &Evaluated) -> String {
-    let Evaluated { quantity, users: n, answer } = evaluated;
+    let Evaluated { quantity, users, answer } = evaluated;
+    let n = users.unwrap_or_default();
     match &answer.value {
         Ok(value) => format!("{} = {} at n = {n} ({})", quantity.symbol(), precise(value), method(value)),
         Err(absence) => format!("{} at n = {n}: {absence}", quantity.symbol()),

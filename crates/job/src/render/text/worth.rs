@@ -4,13 +4,14 @@ use sottovoce::Metric;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{in_row, prior_text};
-use crate::choose::ChooseReport;
+use crate::choose::{Choosable, ChooseReport};
 use crate::design::Candidate;
 use crate::render::number::rounded;
 
 /// In how many true values the reports result, for the best two; none where only one has a number.
 pub(super) fn worth(report: &ChooseReport) -> Option<Chart> {
-    let candidates: Vec<&Candidate> = std::iter::once(&report.best).chain(&report.runner_up).collect();
+    let both = std::iter::once(&report.best).chain(&report.runner_up);
+    let candidates: Vec<&Candidate> = both.map(|choosable: &Choosable| &choosable.candidate).collect();
     let factor = |candidate: &Candidate| {
         let evaluation = candidate.evaluations.iter().find(|e| e.metric == Metric::EffectiveParticipation)?;
         evaluation.answer.number()

@@ -1,0 +1,147 @@
+//! The smallest level at which a family of protocols reaches what is wanted.
+//!
+//! The error of the linear estimate is a closed form that falls with the level, also where the best hash range or subset size changes with it, so halving
+//! finds its level to rounding. A metric is judged by its asymptote. The simulated error of another estimator is a number with a standard error: it
+//! falls with the level about as the closed form does, and few steps along that curve end where the error of the simulation is larger than
+//! what is missing.
+
+use sottovoce::accuracy::Distance;
+use sottovoce::information::Choice;
+use sottovoce::protocol::MAX_EPSILON;
+use sottovoce::{Evaluation, Method};
+
+use super::Chooser;
+use super::runner::{Criterion, Runner, SHORT_LIST, ranked};
+use crate::design::Family;
+use crate::error::{Error, Result};
+use crate::expected_error::{ErrorMeasure, ExpectedError};
+use crate::users::{Target, Wanted};
+
+/// The smallest level that is looked at.
+const LEAST: f64 = 1e-6;
+
+/// Relative width of the bracket around the level of a closed form.
+const EXACT: f64 = 1e-13;
+
+/// Relative width of the bracket around the level of a metric, whose asymptote has an error of some 1e-4 anyway.
+const CLOSE: f64 = 1e-6;
+
+/// Most simulations for one level.
+const STEPS: usize = 10;
+
+impl Chooser<'_> {
+    /// The usual protocols, each with the smallest level that reaches what is wanted, the smallest first.
+    pub(super) fn by_level(&self) -> Result<Vec<Runner>> {
+        let level = |family: Family| Some((family, self.least_level(family, MAX_EPSILON)?));
+        let found: Vec<_> = self.short_list().into_iter().filter_map(level).collect();
+        if found.is_empty() {
+            let allowed = "within reach of these users at any epsilon";
+            let (name, value) = match self.spec.wanted {
+                Some(Wanted::Utility(target)) => (target.metric().name(), target.value()),
+                Some(Wanted::Accuracy(error)) => ("accuracy", error.most),
+                None => ("requirement", f64::NAN),
+            };
+            return Err(Error::Setting { name, value: value.to_string(), allowed });
+        }
+        let runner = |(family, level): (Family, Evaluation)| {
+            let (protocol, spec) = family.at(&self.prior, level.value, self.spec.sizing())?;
+            let runner = Runner::new(family.name(), protocol, spec, Some(family))?;
+            Some(Runner { score: level, ..runner })
+        };
+        Ok(ranked(Criterion::Level, found.into_iter().filter_map(runner).collect()))
+    }
+
+    /// All families; for an estimator that takes long, those whose linear estimate needs the smallest levels.
+    fn short_list(&self) -> Vec<Family> {
+        let Some(wanted) = self.spec.accuracy().filter(|_| self.takes_long()) else {
+            return Family::ALL.to_vec();
+        };
+        let linear = ExpectedError { measure: ErrorMeasure::default(), most: wanted.most };
+        let found = Family::ALL.iter().filter_map(|&family| {
+            let level = self.exact_level(family, linear, MAX_EPSILON)?;
+            let (protocol, spec) = family.at(&self.prior, level.value, self.spec.sizing())?;
+            Some(Runner { score: level, ..Runner::new(family.name(), protocol, spec, Some(family))? })
+        });
+        let best = ranked(Criterion::Level, found.collect()).into_iter().take(SHORT_LIST);
+        best.filter_map(|runner| runner.family).collect()
+    }
+
+    /// The smallest level up to `most` at which a family reaches what is wanted.
+    pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Evaluation> {
+        match self.spec.wanted? {
+            Wanted::Accuracy(wanted) if wanted.measure.is_closed_form() => {
+                self.exact_level(family, wanted, most)
+            }
+            Wanted::Accuracy(wanted) => self.simulated_level(family, wanted, most),
+            Wanted::Utility(target) => self.asymptotic_level(family, target, most),
+        }
+    }
+
+    /// By a closed form of the error: the level that is given reaches it, and a hair less does not.
+    fn exact_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
+        let reaches = |epsilon: f64| Some(self.error_at(family, epsilon, wanted.measure)?.value <= wanted.most);
+        let level = smallest(most, EXACT, reaches)?;
+        Some(Evaluation::new(level, EXACT * level, Method::ClosedForm))
+    }
+
+    fn error_at(&self, family: Family, epsilon: f64, measure: ErrorMeasure) -> Option<Evaluation> {
+        self.error(&family.at(&self.prior, epsilon, self.spec.sizing())?.0, measure)
+    }
+
+    /// By the asymptote of the metric.
+    fn asymptotic_level(&self, family: Family, target: Target, most: f64) -> Option<Evaluation> {
+        let metric = |epsilon: f64| {
+            let (protocol, _) = family.at(&self.prior, epsilon, self.spec.sizing())?;
+            Some(self.at_users(&protocol, Choice::Asymptote).answer.number()?.value)
+        };
+        let level = smallest(most, CLOSE, |epsilon| Some(metric(epsilon)? >= target.value()))?;
+        // How far the level is off follows from how far the asymptote may be, by the slope there.
+        let slope = (metric(1.01 * level).unwrap_or(f64::NAN) - metric(level)?) / 0.01;
+        let error = level * self.spec.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
+        Some(Evaluation::new(level, error.max(CLOSE * level), Method::Asymptote))
+    }
+
+    /// By simulation: a level at which the error is the one wanted, as far as can be told.
+    fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
+        // The typical error of the linear estimate, and what power of it the wanted error is like.
+        let shape = |epsilon: f64| Some(self.error_at(family, epsilon, ErrorMeasure::default())?.value);
+        let power = if wanted.measure.distance == Distance::SquaredL2 { 2.0 } else { 1.0 };
+        let along = |error: f64| smallest(most, 1e-9, |epsilon| Some(shape(epsilon)? <= error));
+        let (mut low, mut high) = (LEAST, most);
+        let rooted = wanted.most.powf(1.0 / power);
+        let mut at = along(rooted).unwrap_or(most);
+        for step in 0.. {
+            let found = self.error_at(family, at, wanted.measure)?;
+            let close = (found.value - wanted.most).abs() <= found.error || high <= 1.001 * low;
+            if close || step == STEPS {
+                let slope = (shape(at / 1.01)? / shape(at)?).ln() / 1.01f64.ln() * power;
+                return Some(Evaluation::new(at, at * found.error / found.value / slope, Method::MonteCarlo));
+            }
+            if found.value > wanted.most && at >= most {
+                return None;
+            }
+            if found.value > wanted.most { low = at } else { high = at }
+            let factor = (wanted.most / found.value).powf(1.0 / power);
+            let next = along(shape(at)? * factor).unwrap_or(most);
+            let inside = next > low && (next < high || high == most);
+            at = if inside { next } else { (low * high).sqrt() };
+        }
+        None
+    }
+}
+
+/// The smallest level up to `most` that meets a condition that all larger ones meet, to that relative width; `None` if `most` does not meet it.
+fn smallest(most: f64, width: f64, meets: impl Fn(f64) -> Option<bool>) -> Option<f64> {
+    if !meets(most)? {
+        return None;
+    }
+    let (mut low, mut high) = (LEAST.min(most), most);
+    while high > (1.0 + width) * low {
+        let middle = (low * high).sqrt();
+        if middle <= low || middle >= high {
+            break;
+        }
+        if meets(middle)? { high = middle } else { low = middle }
+    }
+    Some(high)
+}

@@ -1,0 +1,244 @@
+//! The text of the job `choose`: the answer in sentences, then the numbers behind it.
+
+use std::f64::consts::LN_10;
+
+use sottovoce::accuracy::Distance;
+use sottovoce::estimate::Estimator;
+use sottovoce::metric::{Answer, Value};
+use sottovoce::{Evaluation, Method, Metric};
+
+use super::design::{remarks, values};
+use super::worth::worth;
+use super::{WIDTH, prior_text};
+use crate::choose::{Choosable, ChooseReport, Excess, Lead};
+use crate::describe::brief;
+use crate::expected_error::ExpectedError;
+use crate::quantity::Quantity;
+use crate::render::document::{Document, Emphasis};
+use crate::render::number::{level, points, points_apart, points_word, rounded, with_error};
+use crate::spec::Parameter;
+use crate::users::{Target, Wanted};
+
+/// The report of the job `choose`.
+pub fn choose(report: &ChooseReport) -> Document {
+    let mut document = Document::default();
+    document.title("Which protocol");
+    document.fact("Users", report.n.to_string()).fact("Prior", prior_text(&report.prior));
+    document.fact("Protocol", protocol(&report.best));
+    for sentence in sentences(report) {
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &sentence);
+    }
+    for choosable in std::iter::once(&report.best).chain(&report.runner_up) {
+        document.heading(brief(&choosable.candidate.protocol));
+        numbers(&mut document, report, choosable);
+    }
+    if let Some(chart) = worth(report) {
+        document.picture(chart);
+    }
+    document
+}
+
+/// The protocol as other commands take it, with all its digits; where that is long, what it is.
+fn protocol(best: &Choosable) -> String {
+    // Unwrap safety: a specification has text keys, and writing to a string does not fail.
+    let json = serde_json::to_string(&best.candidate.protocol).unwrap();
+    if json.len() <= WIDTH { json } else { brief(&best.candidate.protocol) }
+}
+
+/// The metrics of a protocol and how far its estimates are off.
+fn numbers(document: &mut Document, report: &ChooseReport, choosable: &Choosable) {
+    let name = |metric: Metric, users: Option<u64>| {
+        let users = users.map(|n| format!(", n = {n}")).unwrap_or_default();
+        format!("{}{users}", metric.symbol())
+    };
+    let error = choosable.error.map(|error| Answer::of(Value::Number(error)));
+    let evaluations = choosable.candidate.evaluations.iter();
+    let mut answers: Vec<(String, &Answer)> =
+        evaluations.map(|e| (name(e.metric, e.users), &e.answer)).collect();
+    answers.extend(error.iter().map(|error| (error_name(report), error)));
+    document.table(values("metric", &answers));
+    remarks(document, &answers);
+}
+
+fn error_name(report: &ChooseReport) -> String {
+    format!("{}, n = {}", Quantity::Error(report.measure.distance).symbol(), report.n)
+}
+
+/// The answer in words.
+pub(crate) fn sentences(report: &ChooseReport) -> Vec<String> {
+    let mut said = vec![use_it(&report.best)];
+    said.extend(report.unlimited.clone());
+    said.extend(is_it_enough(report));
+    said.extend(how_far_off(report));
+    said.extend(less_would_do(report));
+    said.extend(others_do_better(report));
+    said.extend(runner_up(report));
+    said
+}
+
+fn use_it(best: &Choosable) -> String {
+    let candidate = &best.candidate;
+    // Rounded down: no more is promised than there is.
+    let hidden = candidate.number(Metric::AveragePrivacy).map_or(f64::NAN, |s| (1000.0 * s).floor() / 10.0);
+    let level = match candidate.number(Metric::LocalPrivacyLevel) {
+        Some(level) if level.is_infinite() => ", with no limit in the worst case".into(),
+        // A protocol without this parameter has a level all the same; it is rounded up.
+        Some(level) if candidate.protocol.parameter(Parameter::Epsilon).is_none() => {
+            format!(", with an LDP level of {:.3}", (1000.0 * level - 1e-9).ceil() / 1000.0)
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Use {} ({:.1} bits a report). It keeps on average {hidden:.1} % of a user's private information hidden{level}.",
+        brief(&candidate.protocol),
+        candidate.report_bits
+    )
+}
+
+fn is_it_enough(report: &ChooseReport) -> Option<String> {
+    let found = report.best.counted()?;
+    let n = report.n;
+    let by = match found.method {
+        Method::Asymptote => ", by the asymptote, whose error at this number of users is not known".into(),
+        Method::MonteCarlo => format!(" (standard error {:.1e})", found.error),
+        _ => String::new(),
+    };
+    let what = match report.wanted {
+        Some(Wanted::Utility(Target::DistributionUtility(_))) => {
+            format!(
+                "{:.1} % of what their true values would tell about the distribution",
+                100.0 * found.value
+            )
+        }
+        _ => format!(
+            "{:.2} decimal digits of each frequency (U_digit = {:.3}), of which {:.2} are known without them",
+            found.value / LN_10,
+            found.value,
+            report.known_before / LN_10
+        ),
+    };
+    // Where the asymptote says the contrary of the number itself, it is of no use.
+    let agrees = |needed: &u64| report.enough.is_none_or(|enough| enough == (*needed <= n));
+    let needed = report
+        .needed
+        .filter(agrees)
+        .map(|n| format!("; by the asymptote it takes about {n} users"))
+        .unwrap_or_default();
+    let verdict = match (report.wanted, report.enough) {
+        (None, _) => String::new(),
+        (_, Some(true)) => format!(" That is enough for what is wanted{needed}."),
+        (_, Some(false)) => format!(" That is not enough for what is wanted{needed}."),
+        (_, None) => format!(" Whether that is enough for what is wanted is within the error{needed}."),
+    };
+    Some(format!("With {n} users its reports tell {what}{by}.{verdict}"))
+}
+
+/// How far estimates are off, and whether that is good enough.
+fn how_far_off(report: &ChooseReport) -> Option<String> {
+    let found = report.best.error?;
+    let estimator = report.measure.estimator.name();
+    let n = report.n;
+    let off = match report.measure.distance {
+        Distance::RootMeanSquare => {
+            let points = in_points(&found, report.wanted);
+            format!(
+                "A share estimated from {n} reports is typically off by {points} {} (root mean square of the {estimator} estimate)",
+                points_word(&points)
+            )
+        }
+        distance => format!(
+            "The expected {} error of the {estimator} estimate from {n} reports is {}",
+            distance.name(),
+            with_error(found.value, found.error)
+        ),
+    };
+    Some(format!("{off}.{}", verdict(report, &found)))
+}
+
+/// The error in points, so that it looks different from the one wanted if it is larger.
+fn in_points(found: &Evaluation, wanted: Option<Wanted>) -> String {
+    match wanted {
+        _ if found.method == Method::MonteCarlo => with_error(100.0 * found.value, 100.0 * found.error),
+        Some(Wanted::Accuracy(wanted)) if found.value > wanted.most => {
+            points_apart(found.value, wanted.most).0
+        }
+        _ => points(found.value),
+    }
+}
+
+fn verdict(report: &ChooseReport, found: &Evaluation) -> String {
+    let Some(Wanted::Accuracy(ExpectedError { most, measure })) = report.wanted else {
+        return String::new();
+    };
+    let wanted = match measure.distance {
+        Distance::RootMeanSquare => points(most),
+        _ => rounded(most, 6),
+    };
+    let about = if found.method == Method::MonteCarlo { "about " } else { "" };
+    // With the smallest level the number of users is the one given.
+    let differs = report.needed.filter(|needed| *needed != report.n);
+    let needed = differs.map(|n| format!("; it takes {about}{n} users")).unwrap_or_default();
+    match report.enough {
+        Some(true) => format!(" That is enough for the {wanted} wanted{needed}."),
+        Some(false) => format!(" That is not enough for the {wanted} wanted{needed}."),
+        None => format!(" That is the {wanted} wanted, within the error of the simulation."),
+    }
+}
+
+/// A smaller level that would do, if what is shown of it is smaller than what is shown of the one required.
+fn less_would_do(report: &ChooseReport) -> Option<String> {
+    let least = report.least_level?;
+    let required = report.best.candidate.protocol.parameter(Parameter::Epsilon)?;
+    let (less, given) = (level(least.value), level(required));
+    if least.value >= required || less == given {
+        return None;
+    }
+    let by = match least.method {
+        Method::Asymptote => "By the asymptote the",
+        Method::MonteCarlo => "By simulation the",
+        _ => "The",
+    };
+    Some(format!("{by} same kind of protocol would still reach it with epsilon = {less}, which is more private."))
+}
+
+/// The linear estimate is not the best use of the reports.
+fn others_do_better(report: &ChooseReport) -> Option<String> {
+    let judged = matches!(report.wanted, Some(Wanted::Accuracy(_)));
+    (judged && report.measure.estimator == Estimator::Linear).then(|| {
+        "This is judged by the linear estimate, whose error is a closed form. The posterior, and estimates that know that no share is negative, make \
+         more of the same reports: judged by the estimator norm_sub, ml or posterior_mean, less epsilon may do."
+            .into()
+    })
+}
+
+fn runner_up(report: &ChooseReport) -> Option<String> {
+    let next = &report.runner_up.as_ref()?.candidate;
+    let bits = format!("Its reports take {:.1} bits.", next.report_bits);
+    let stands = match report.lead? {
+        Lead::Tie => "which is as good, as far as can be told".into(),
+        Lead::Level(excess) if is_nothing(excess) => "which needs hardly more epsilon for the same".into(),
+        Lead::Level(excess) => format!("which needs {} more epsilon for the same", percent(excess)),
+        Lead::Users(excess) | Lead::ManyUsers(excess) if is_nothing(excess) => {
+            "which needs hardly more users for the same".into()
+        }
+        Lead::Users(excess) => format!("which needs {} more users for the same", percent(excess)),
+        Lead::ManyUsers(excess) => {
+            format!("which needs {} more users for the same, when there are many", percent(excess))
+        }
+        Lead::Reversed(excess) if is_nothing(excess) => "which is as good when there are many users".into(),
+        Lead::Reversed(excess) => format!(
+            "which is the better one when there are many more users: then the first needs {} more for the same",
+            percent(excess)
+        ),
+    };
+    Some(format!("Runner-up: {}, {stands}. {bits}", brief(&next.protocol)))
+}
+
+/// An excess that would be shown as 0.0 %.
+fn is_nothing(excess: Excess) -> bool {
+    excess.value() < 5e-4
+}
+
+fn percent(excess: Excess) -> String {
+    format!("{:.1} %", 100.0 * excess.value())
+}

@@ -1,0 +1,127 @@
+//! `choose` never recommends what is worse than something else, and never says nonsense about it.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use sottovoce::accuracy::{Distance, Place, Settings as Effort, accuracy};
+use sottovoce::estimate::Estimator;
+use sottovoce::{Metric, Prior, Protocol};
+use sottovoce_job::choose::{Choosable, Lead};
+use sottovoce_job::render::Render;
+use sottovoce_job::{
+    ChooseReport, ChooseSpec, Choice, ExpectedError, Format, Settings, Target, Wanted, read_prior,
+};
+
+fn spec(inputs: usize, users: u64, epsilon: Option<f64>, wanted: Option<Wanted>) -> ChooseSpec {
+    // Numbers that only stand beside the answer need not be good.
+    let settings = Settings { tolerance: Some(0.01), choice: Choice::Asymptote, ..Settings::default() };
+    let prior = read_prior("jeffreys").unwrap();
+    ChooseSpec { inputs, users, epsilon, least_average_privacy: None, wanted, prior, settings }
+}
+
+fn accuracy_wanted(most: f64) -> Option<Wanted> {
+    Some(Wanted::Accuracy(ExpectedError::named(None, None, most).unwrap()))
+}
+
+/// The typical error of the linear estimate under the Jeffreys prior.
+fn typical_error(protocol: &Protocol, users: u64) -> f64 {
+    let prior = Prior::jeffreys(protocol.inputs()).unwrap();
+    let (place, effort) = (Place::Prior(&prior), Effort::default());
+    let found = accuracy(protocol, users, Estimator::Linear, Distance::RootMeanSquare, place, &effort);
+    found.unwrap().evaluation.value
+}
+
+/// All that can be chosen at a level: every kind, in every size.
+fn all(inputs: usize, epsilon: f64) -> Vec<Protocol> {
+    let sizes = (1..inputs).map(|k| Protocol::subset(inputs, k, epsilon));
+    let ranges = (2..40 + inputs).map(|g| Protocol::lh(inputs, g, epsilon));
+    let plain = [Protocol::grr, Protocol::rappor, Protocol::oue, Protocol::blh].map(|of| of(inputs, epsilon));
+    sizes.chain(ranges).chain(plain).map(Result::unwrap).collect()
+}
+
+fn least_error(inputs: usize, epsilon: f64, users: u64) -> f64 {
+    all(inputs, epsilon).iter().map(|protocol| typical_error(protocol, users)).fold(f64::INFINITY, f64::min)
+}
+
+fn level(choosable: &Choosable) -> f64 {
+    choosable.candidate.number(Metric::LocalPrivacyLevel).unwrap()
+}
+
+fn error(choosable: &Choosable) -> f64 {
+    choosable.error.unwrap().value
+}
+
+/// No sentence promises less than nothing, or privacy that is no more.
+fn check_words(report: &ChooseReport) -> Result<(), TestCaseError> {
+    let json: serde_json::Value = serde_json::from_str(&report.render(Format::Json).to_string()).unwrap();
+    let sentences: Vec<&str> =
+        json["sentences"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
+    for sentence in &sentences {
+        prop_assert!(!sentence.contains("needs -") && !sentence.contains(" 0.0 % more"), "{}", sentence);
+        prop_assert!(!sentence.contains("NaN") && !sentence.contains("inf "), "{}", sentence);
+        if let Some(told) = sentence.split("epsilon = ").nth(1).filter(|_| sentence.contains("more private")) {
+            let number: String = told.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            let told: f64 = number.trim_end_matches('.').parse().unwrap();
+            prop_assert!(told < level(&report.best), "{}", sentence);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
+
+    /// Without a requirement: the level reaches what is wanted, a hair less does not with any protocol of any size, and the runner-up needs more.
+    #[test]
+    fn no_protocol_reaches_an_error_with_less(a in 2usize..60, ln_n in 7.0..14.0f64, points in 0.3..4.0f64) {
+        let (users, most) = (ln_n.exp() as u64, points / 100.0);
+        let Ok(report) = spec(a, users, None, accuracy_wanted(most)).run(None) else {
+            // Not even the truth would do.
+            prop_assert!(typical_error(&Protocol::identity(a).unwrap(), users) > 0.999 * most);
+            return Ok(());
+        };
+        let best = level(&report.best);
+        prop_assert!(error(&report.best) <= most && report.enough == Some(true));
+        prop_assert!(least_error(a, best * (1.0 - 1e-9), users) > most, "{} {}", best, report.best.candidate.name);
+        if let (Some(next), Some(lead)) = (&report.runner_up, report.lead) {
+            prop_assert!(level(next) >= best && matches!(lead, Lead::Level(_) | Lead::Tie));
+        }
+        check_words(&report)?;
+    }
+
+    /// At a level that is allowed: no protocol of any size has a smaller error, and the runner-up needs more users.
+    #[test]
+    fn no_protocol_is_more_accurate(a in 11usize..60, ln_n in 7.0..14.0f64, epsilon in 0.1..4.0f64, points in 0.3..4.0f64) {
+        let users = ln_n.exp() as u64;
+        let report = spec(a, users, Some(epsilon), accuracy_wanted(points / 100.0)).run(None).unwrap();
+        prop_assert!(error(&report.best) <= least_error(a, epsilon, users) * (1.0 + 1e-9));
+        let next = report.runner_up.as_ref().unwrap();
+        prop_assert!(error(&report.best) <= error(next), "{} {}", error(&report.best), error(next));
+        prop_assert!(report.lead.and_then(Lead::users_factor).unwrap() >= 1.0);
+        if let Some(least) = report.least_level {
+            prop_assert!(least.value <= epsilon);
+        }
+        check_words(&report)?;
+    }
+
+    /// Judged by what reports teach: the best is not behind the runner-up by more than the errors.
+    #[test]
+    fn no_runner_up_teaches_more(a in 3usize..9, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
+        let wanted = Some(Target::Digits(digits).into());
+        let limit = limited.then_some(epsilon);
+        let Ok(report) = spec(a, ln_n.exp() as u64, limit, wanted).run(None) else { return Ok(()) };
+        if let (Some(next), Some(lead)) = (&report.runner_up, report.lead) {
+            match (limited, lead) {
+                (false, _) => prop_assert!(level(&report.best) <= level(next)),
+                (true, Lead::Reversed(_)) => {
+                    let (best, next) = (report.best.counted().unwrap(), next.counted().unwrap());
+                    prop_assert!(best.value > next.value);
+                }
+                (true, _) => {
+                    let worth = |c: &Choosable| c.candidate.number(Metric::EffectiveParticipation).unwrap();
+                    prop_assert!(worth(&report.best) >= 0.97 * worth(next), "{} {}", worth(&report.best), worth(next));
+                }
+            }
+        }
+        check_words(&report)?;
+    }
+}
