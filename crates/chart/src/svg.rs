@@ -132,7 +132,10 @@ fn text(shape: &Shape) -> String {
 const HALO: f64 = 4.0;
 
 fn halo_paint() -> String {
-    format!("aria-hidden=\"true\" fill=\"none\" stroke=\"{}\" stroke-linejoin=\"round\"", Colour::Paper.light())
+    format!(
+        "aria-hidden=\"true\" fill=\"none\" stroke=\"{}\" stroke-linejoin=\"round\"",
+        Colour::Paper.light()
+    )
 }
 
 /// The letters of a run in units of the font, which count upwards; each refers to its outline ([`glyphs`]).

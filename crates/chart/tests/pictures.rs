@@ -44,7 +44,7 @@ fn all() -> Vec<Chart> {
         bars(Form::Stacked, &["one", "two", "three"]),
         bars(Form::Marks, &["estimate"]),
         Chart::new("Nothing", Axis::new("x", Scale::Linear), Axis::new("y", Scale::Linear)),
-        Chart::new("NaN", Axis::new("x", Scale::Logarithmic), Axis::new("y", Scale::Linear))
+        Chart::new("No numbers", Axis::new("x", Scale::Logarithmic), Axis::new("y", Scale::Linear))
             .with(Series::line("none", [(f64::NAN, 1.0), (0.0, 2.0), (1.0, f64::INFINITY)])),
     ]
 }

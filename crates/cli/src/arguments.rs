@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anstyle::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Choice, ExpectedError, Form, Format, Settings, Target, Wanted, read_prior, read_protocol, share,
+    Choice, ExpectedError, Form, Format, Settings, Summary, Target, Wanted, read_prior, read_protocol, share,
 };
 
 use crate::command::{
@@ -19,6 +20,7 @@ use crate::command::{
     metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
     schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
 };
+use crate::failure::say;
 use crate::watch::Watch;
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -370,6 +372,14 @@ pub(crate) struct CountingArguments {
 }
 
 impl CountingArguments {
+    /// Tells of patterns that were given up without being asked to, also where no summary is wanted: `posterior` will miss them.
+    pub(crate) fn told(&self, summary: Summary, quiet: bool) -> sottovoce_job::Result<Summary> {
+        if let Some(words) = summary.lost_patterns().filter(|_| quiet && self.form == FormArgument::Auto) {
+            say(AnsiColor::Yellow, "warning", words);
+        }
+        Ok(summary)
+    }
+
     /// The protocol, if it was given.
     pub(crate) fn protocol(&self) -> sottovoce_job::Result<Option<Written<ProtocolSpec>>> {
         self.protocol.as_deref().map(read_protocol).transpose()

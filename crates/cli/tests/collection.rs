@@ -179,8 +179,17 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
         assert_eq!(desk.json(&format!("t{shard}.json"))["form"], "patterns");
     }
     let summary = desk.run(&["tally", "r1.parquet", "r2.parquet", "-o", "all.json"]);
-    assert!(summary["notes"][0].as_str().unwrap().contains("the exact posterior needs it"));
-    desk.run(&["merge", "t2.json", "t1.json", "-o", "merged.json"]);
+    let note = summary["notes"][0].as_str().unwrap().to_owned();
+    assert!(note.contains("`posterior`") && note.contains("--form patterns"), "{note}");
+    let merged = desk.run(&["merge", "t2.json", "t1.json", "-o", "merged.json"]);
+    assert_eq!(merged["notes"][0], note);
+    // Where no summary is wanted, the loss is told all the same, but not if it was asked for.
+    let quiet = |more: &[&str]| {
+        let arguments = [&["tally", "r1.parquet", "r2.parquet", "-q", "-o", "quiet.json"], more].concat();
+        String::from_utf8(desk.command(&arguments).output().unwrap().stderr).unwrap()
+    };
+    assert!(quiet(&[]).contains("warning: Kept as supports"), "{}", quiet(&[]));
+    assert_eq!(quiet(&["--form", "supports"]), "");
     assert_eq!(desk.read("all.json"), desk.read("merged.json"));
     let tallies = desk.json("all.json");
     let supports: Vec<u64> =
@@ -196,6 +205,10 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
     // Asked for, all patterns are kept; and supports of a hash are those of its patterns.
     let summary = desk.run(&["tally", "r1.parquet", "r2.parquet", "--form", "patterns", "-o", "p.json"]);
     assert!(summary["different"].as_u64().unwrap() > 65_536);
+    // What was said to be its size is its size, within a fifth.
+    let said: f64 = note.split("up to ").nth(2).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    let size = desk.read("p.json").len() as f64 / 1e6;
+    assert!((size / said - 1.0).abs() < 0.2, "{said} MB, but {size}");
     desk.run(&["merge", "p.json", "--form", "supports", "-o", "s.json"]);
     assert_eq!(desk.read("s.json"), desk.read("all.json"));
 }

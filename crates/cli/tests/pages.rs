@@ -129,7 +129,11 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
         assert!(pictures >= 2 * charts, "{name}");
         // What is no picture is the sheet of letters that all of them use.
         let sheets = page.matches("<svg class=\"letters\" aria-hidden=\"true\"").count();
-        assert_eq!((sheets, page.matches("<svg ").count()), (charts.min(1), pictures + charts.min(1)), "{name}");
+        assert_eq!(
+            (sheets, page.matches("<svg ").count()),
+            (charts.min(1), pictures + charts.min(1)),
+            "{name}"
+        );
         assert_eq!(page.matches("role=\"img\" aria-label=\"").count(), pictures, "{name}");
         assert!(!page.contains("aria-label=\"\""), "{name}");
         // Every table says what its rows and columns are.
@@ -156,7 +160,11 @@ fn reports_of_numbers_are_tables() {
 fn labels_are_not_cut() {
     let (_, page, _) = PAGES.iter().find(|p| p.0 == "labels").unwrap();
     let table = page.split("<table").nth(1).unwrap();
-    for label in ["of\u{a0}which\u{a0}nothing\u{a0}is\u{a0}cut", "Donaudampfschifffahrtsgesellschaftskapitän", "日本語のラベル"] {
+    for label in [
+        "of\u{a0}which\u{a0}nothing\u{a0}is\u{a0}cut",
+        "Donaudampfschifffahrtsgesellschaftskapitän",
+        "日本語のラベル",
+    ] {
         assert!(table.contains(label), "{label}");
     }
     assert!(!page.contains('…'), "something is cut");

@@ -41,8 +41,7 @@ pub fn best_hash_range(prior: &Prior, epsilon: f64) -> usize {
     if inputs > MOST_INPUTS_SEARCHED {
         return guess;
     }
-    let fisher =
-        |range: usize| UnaryEncoding::new(inputs, &BitNoise::local_hash(range, epsilon), TOLERANCE);
+    let fisher = |range: usize| UnaryEncoding::new(inputs, &BitNoise::local_hash(range, epsilon), TOLERANCE);
     let mut race = Race::new(common_points(prior, 1 << 16), &fisher);
     climb(2, MAX_INPUTS, guess, |left, right| race.is_better(left, right))
 }
@@ -262,10 +261,8 @@ mod tests {
                 };
                 let subset = |size| (size, squared_vote(Protocol::subset(inputs, size, epsilon)));
                 let hash = |range| (range, squared_vote(Protocol::lh(inputs, range, epsilon)));
-                let (size, range) = (
-                    most_accurate_subset_size(inputs, epsilon),
-                    most_accurate_hash_range(inputs, epsilon),
-                );
+                let (size, range) =
+                    (most_accurate_subset_size(inputs, epsilon), most_accurate_hash_range(inputs, epsilon));
                 assert_eq!(Some(size), least(&mut (1..inputs).map(subset)), "{inputs} {epsilon}");
                 assert_eq!(Some(range), least(&mut (2..20_000).map(hash)), "{inputs} {epsilon}");
             }

@@ -17,6 +17,14 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+impl Summary {
+    /// Whether patterns were given up for supports, with what is to be said about it.
+    pub fn lost_patterns(&self) -> Option<&str> {
+        let supports = self.facts.iter().any(|(name, value)| *name == "form" && value == "supports");
+        self.notes.iter().find(|note| note.starts_with("Kept as supports")).filter(|_| supports).map(String::as_str)
+    }
+}
+
 /// A protocol with its name in files.
 #[derive(Clone, Debug)]
 pub(crate) struct Identified {

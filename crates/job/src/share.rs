@@ -9,7 +9,9 @@ use crate::spec::shown;
 #[non_exhaustive]
 pub enum NotAShare {
     /// No number.
-    #[error("`{text}` is no share; a share is a fraction from 0 to 1 such as 0.01, or a percentage such as 1%")]
+    #[error(
+        "`{text}` is no share; a share is a fraction from 0 to 1 such as 0.01, or a percentage such as 1%"
+    )]
     NoNumber {
         /// What was written.
         text: String,

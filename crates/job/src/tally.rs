@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use sottovoce::Protocol;
+use sottovoce::estimate::SupportRates;
 use sottovoce_collect::files::inputs::{Input, inputs, refuse_as_output};
 use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::rejection::Example;
@@ -112,7 +114,7 @@ pub(crate) fn summary(
     ];
     let mut notes = Vec::new();
     if let Counts::Supports(_) = tally.counts {
-        notes.push(format!("Kept as supports: for each input the number of reports that support it. Linear estimates need no more; which inputs were reported together is lost, and the exact posterior needs it. --form patterns keeps each different report (kept by itself up to {MAX_PATTERNS} of them)."));
+        notes.push(kept_as_supports(tally.n, &protocol.named.protocol));
     }
     if tally.rejections.total() > 0 {
         facts.insert(2, ("rejected_by_reason", json!(tally.rejections.counts)));
@@ -128,6 +130,29 @@ pub(crate) fn summary(
         notes.push("INSECURE: some of these reports follow from a test seed, and tell their values to anybody who knows it.".into());
     }
     Summary { facts, notes }
+}
+
+/// What is lost with patterns, who will miss it, and what it would cost to keep.
+fn kept_as_supports(n: u64, protocol: &Protocol) -> String {
+    let most = size_of_patterns(n, protocol) / 1e6;
+    let size = if most < 1.0 { "less than 1 MB".into() } else { format!("up to {most:.0} MB") };
+    format!(
+        "Kept as supports: for each input the number of reports that support it, and not which inputs were reported together. Linear estimates need no \
+         more, but `posterior` and the estimators ml and posterior_mean refuse such tallies. To use them, tally the reports with --form patterns, which \
+         keeps each different report (by itself up to {MAX_PATTERNS} of them): for these {n} reports a file of {size}."
+    )
+}
+
+/// Bytes of the tallies if all reports are different: each is a line that names the inputs whose bit is set, or the two numbers of local hash.
+fn size_of_patterns(n: u64, protocol: &Protocol) -> f64 {
+    let a = protocol.inputs() as f64;
+    let digits = a.log10().ceil().max(1.0);
+    let members = match (protocol, SupportRates::of(protocol)) {
+        (Protocol::LocalHash(_), _) | (_, None) => 24.0,
+        (_, Some(rates)) => (rates.own + (a - 1.0) * rates.other) * (digits + 1.0),
+    };
+    // Around the members stand `{"y":[],"count":1},` and a line end.
+    n as f64 * (members + 20.0)
 }
 
 /// A rejected report, in words that do not repeat it.

@@ -8,7 +8,7 @@ use sottovoce::{Metric, Prior, Protocol};
 use sottovoce_job::choose::{Choosable, Lead};
 use sottovoce_job::render::Render;
 use sottovoce_job::{
-    ChooseReport, ChooseSpec, Choice, ExpectedError, Format, Settings, Target, Wanted, read_prior,
+    Choice, ChooseReport, ChooseSpec, ExpectedError, Format, Settings, Target, Wanted, read_prior,
 };
 
 fn spec(inputs: usize, users: u64, epsilon: Option<f64>, wanted: Option<Wanted>) -> ChooseSpec {
@@ -58,7 +58,8 @@ fn check_words(report: &ChooseReport) -> Result<(), TestCaseError> {
     for sentence in &sentences {
         prop_assert!(!sentence.contains("needs -") && !sentence.contains(" 0.0 % more"), "{}", sentence);
         prop_assert!(!sentence.contains("NaN") && !sentence.contains("inf "), "{}", sentence);
-        if let Some(told) = sentence.split("epsilon = ").nth(1).filter(|_| sentence.contains("more private")) {
+        if let Some(told) = sentence.split("epsilon = ").nth(1).filter(|_| sentence.contains("more private"))
+        {
             let number: String = told.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
             let told: f64 = number.trim_end_matches('.').parse().unwrap();
             prop_assert!(told < level(&report.best), "{}", sentence);

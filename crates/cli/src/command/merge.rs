@@ -36,6 +36,6 @@ pub(crate) fn run(arguments: &MergeArguments) -> Result {
             allow_copies: counting.allow_copies,
             output,
         };
-        spec.run()
+        counting.told(spec.run()?, arguments.output.quiet)
     })
 }

@@ -40,6 +40,6 @@ pub(crate) fn run(arguments: &TallyArguments) -> Result {
             allow_copies: counting.allow_copies,
             output,
         };
-        spec.run()
+        counting.told(spec.run()?, arguments.output.quiet)
     })
 }

@@ -50,7 +50,8 @@ pub fn level_bracket(protocol: &Protocol) -> Result<(f64, f64)> {
             return Ok((low, level_bracket(&before)?.1));
         }
         (Err(Error::TooLarge { .. }), Protocol::Product(product)) => {
-            let parts: Vec<(f64, f64)> = product.factors().iter().map(level_bracket).collect::<Result<_>>()?;
+            let parts: Vec<(f64, f64)> =
+                product.factors().iter().map(level_bracket).collect::<Result<_>>()?;
             let low = parts.iter().map(|part| part.0).fold(0.0, f64::max);
             return Ok((low, parts.iter().map(|part| part.1).sum()));
         }

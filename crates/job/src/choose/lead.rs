@@ -53,9 +53,9 @@ impl Lead {
             Criterion::Utility if reversed => Lead::Reversed(users(next.value, best.value)),
             _ if tie => Lead::Tie,
             Criterion::Level => Lead::Level(over(next.value, best.value)),
-            Criterion::Error => Lead::Users(Excess::of_factor(
-                (next.value / best.value).powf(1.0 / measure.decay()),
-            )),
+            Criterion::Error => {
+                Lead::Users(Excess::of_factor((next.value / best.value).powf(1.0 / measure.decay())))
+            }
             Criterion::Utility => Lead::ManyUsers(users(best.value, next.value)),
         }
     }

@@ -79,7 +79,8 @@ impl Chooser<'_> {
 
     /// By a closed form of the error: the level that is given reaches it, and a hair less does not.
     fn exact_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
-        let reaches = |epsilon: f64| Some(self.error_at(family, epsilon, wanted.measure)?.value <= wanted.most);
+        let reaches =
+            |epsilon: f64| Some(self.error_at(family, epsilon, wanted.measure)?.value <= wanted.most);
         let level = smallest(most, EXACT, reaches)?;
         Some(Evaluation::new(level, EXACT * level, Method::ClosedForm))
     }
@@ -120,7 +121,11 @@ impl Chooser<'_> {
             if found.value > wanted.most && at >= most {
                 return None;
             }
-            if found.value > wanted.most { low = at } else { high = at }
+            if found.value > wanted.most {
+                low = at
+            } else {
+                high = at
+            }
             let factor = (wanted.most / found.value).powf(1.0 / power);
             let next = along(shape(at)? * factor).unwrap_or(most);
             let inside = next > low && (next < high || high == most);

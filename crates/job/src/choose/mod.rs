@@ -441,7 +441,8 @@ mod tests {
     /// Simulated errors are about 8 % smaller than those of the linear estimate here; a level is known to half a percent. One fixed seed.
     #[test]
     fn a_better_estimate_needs_less_epsilon() {
-        let (linear, better) = (accurate(14, 30_718, None, None), accurate(14, 30_718, None, Some("norm_sub")));
+        let (linear, better) =
+            (accurate(14, 30_718, None, None), accurate(14, 30_718, None, Some("norm_sub")));
         let (linear, better) = (linear.run(None).unwrap(), better.run(None).unwrap());
         assert!(level(&better.best) < 0.96 * level(&linear.best), "{}", level(&better.best));
         let error = better.best.error.unwrap();

@@ -215,8 +215,7 @@ fn wanted(text: &str, with_users: bool) -> Result<Wanted> {
     let value =
         if quantity.is_share() { share(value)? } else { value.trim().parse().map_err(|_| wrong())? };
     if !value.is_finite() || (quantity.is_share() && !(value > 0.0 && value < 1.0)) {
-        let allowed =
-            if quantity.is_share() { "between 0 and 1, as shares are" } else { "a finite number" };
+        let allowed = if quantity.is_share() { "between 0 and 1, as shares are" } else { "a finite number" };
         return Err(Error::Setting { name: quantity.name(), value: value.to_string(), allowed });
     }
     Ok(Wanted { quantity, value })
@@ -498,7 +497,12 @@ mod tests {
     fn a_typical_error_is_matched_and_shown_in_points() {
         let matched = Some("rms=1%".to_owned());
         let four = ["grr:a=14,eps=2", "rappor:a=14,eps=2", "oue:a=14,eps=2", "subset:a=14,k=4,eps=2"];
-        let spec = CompareSpec { matched, users: Some(30_718), metrics: vec!["s_mu".into(), "rms".into()], ..spec(&four) };
+        let spec = CompareSpec {
+            matched,
+            users: Some(30_718),
+            metrics: vec!["s_mu".into(), "rms".into()],
+            ..spec(&four)
+        };
         let comparison = spec.check().unwrap().run();
         for contender in &comparison.rounds[0].contenders {
             let error = contender.number(TYPICAL_ERROR).unwrap();
@@ -513,7 +517,10 @@ mod tests {
     fn errors_need_users_and_are_shares() {
         let matched = |text: &str, users| CompareSpec { matched: Some(text.into()), users, ..spec(&FOUR) };
         assert!(matches!(matched("rms=1%", None).check(), Err(Error::Setting { name: "match", .. })));
-        assert!(matches!(matched("rms=1", Some(10)).check(), Err(Error::Setting { name: "accuracy_rms", .. })));
+        assert!(matches!(
+            matched("rms=1", Some(10)).check(),
+            Err(Error::Setting { name: "accuracy_rms", .. })
+        ));
         assert!(matches!(matched("s_mu=95", None).check(), Err(Error::Share(_))));
         let shown = matched("s_mu=0.9", Some(10)).check().unwrap();
         assert!(shown.quantities.contains(&TYPICAL_ERROR));

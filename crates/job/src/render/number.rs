@@ -123,7 +123,10 @@ mod tests {
         assert_eq!((level(17.299_96), level(1.226_04)), ("17.299…".into(), "1.2260…".into()));
         assert_eq!(level(0.000_123_456_789), "0.00012345…");
         assert_eq!((level(1.1), level(0.1 + 0.2), level(2.0)), ("1.1".into(), "0.3".into(), "2".into()));
-        assert_eq!((level(1.02), level(100.0), level(1e-6)), ("1.02".into(), "100".into(), "1.0000e-6".into()));
+        assert_eq!(
+            (level(1.02), level(100.0), level(1e-6)),
+            ("1.02".into(), "100".into(), "1.0000e-6".into())
+        );
         for value in [1.000_04, 0.99999999, 3.000_000_01, 12.345_678, 0.069_314_718_055] {
             let shown: f64 = level(value).trim_end_matches('…').parse().unwrap();
             assert!(shown <= value && shown > value * (1.0 - 1e-4), "{value} {shown}");

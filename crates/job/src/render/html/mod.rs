@@ -59,7 +59,9 @@ fn letters(body: &str) -> String {
     if glyphs.is_empty() {
         return String::new();
     }
-    format!("<svg class=\"letters\" aria-hidden=\"true\" width=\"0\" height=\"0\"><defs>\n{glyphs}</defs></svg>\n")
+    format!(
+        "<svg class=\"letters\" aria-hidden=\"true\" width=\"0\" height=\"0\"><defs>\n{glyphs}</defs></svg>\n"
+    )
 }
 
 /// The blocks; neighbours that belong together become one element.

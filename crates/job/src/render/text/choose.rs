@@ -198,7 +198,9 @@ fn less_would_do(report: &ChooseReport) -> Option<String> {
         Method::MonteCarlo => "By simulation the",
         _ => "The",
     };
-    Some(format!("{by} same kind of protocol would still reach it with epsilon = {less}, which is more private."))
+    Some(format!(
+        "{by} same kind of protocol would still reach it with epsilon = {less}, which is more private."
+    ))
 }
 
 /// The linear estimate is not the best use of the reports.

@@ -138,9 +138,7 @@ fn value(contender: &Contender, quantity: Quantity) -> String {
 
 /// The error, where it reaches the digits that are shown.
 fn error(contender: &Contender, quantity: Quantity) -> String {
-    let shown = |e: &Evaluation| {
-        e.error > 0.5 * 10f64.powi(1 - DIGITS) * e.value.abs() && e.error >= 1e-12
-    };
+    let shown = |e: &Evaluation| e.error > 0.5 * 10f64.powi(1 - DIGITS) * e.value.abs() && e.error >= 1e-12;
     match contender.number(quantity).map(|e| in_unit(quantity, e)).filter(shown) {
         Some(e) if e.error.is_finite() => format!("± {}", rounded(e.error, 2)),
         Some(_) => "± ?".into(),

@@ -187,7 +187,9 @@ fn wanted(wanted: Wanted) -> String {
             if distance == Distance::RootMeanSquare {
                 let points = rounded(100.0 * most, 6);
                 let unit = points_word(&points);
-                return format!("a typical error of a share of at most {points} {unit} ({estimator} estimate)");
+                return format!(
+                    "a typical error of a share of at most {points} {unit} ({estimator} estimate)"
+                );
             }
             format!("an expected {} error of at most {} ({estimator} estimate)", distance.name(), short(most))
         }
