@@ -15,11 +15,11 @@ pub(super) type Headed = Option<(Header, Vec<u8>)>;
 pub(super) struct Found {
     pub(super) digest: Digest,
     /// The first line that is not blank.
-    first: Option<u64>,
+    pub(super) first: Option<u64>,
     /// The end.
     pub(super) end: Option<End>,
     /// The first line after the end.
-    after: Option<u64>,
+    pub(super) after: Option<u64>,
 }
 
 impl Found {
