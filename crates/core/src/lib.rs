@@ -15,6 +15,7 @@ mod mcmc;
 pub mod metric;
 pub mod optimal_parameter;
 pub mod output;
+mod panels;
 pub mod posterior;
 pub mod prior;
 pub mod protocol;

@@ -49,6 +49,7 @@ pub(crate) mod path_sampling;
 mod progress;
 pub(crate) mod reduced;
 pub(crate) mod reports;
+mod reports_given_tally;
 mod response_sampling;
 pub(crate) mod stirling;
 mod tally_probability;

@@ -6,10 +6,12 @@
 //! | `dense_rows`: rows in full | matrices with few outputs, single rows of the others | Markov chains |
 //! | `rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: what some inputs have beyond the others | every protocol; proportional rows are one | exact posteriors, the sampler |
+//! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
 pub(crate) mod dense_rows;
 pub(crate) mod patterns;
 pub(crate) mod rows;
+pub(crate) mod shares;
 pub(crate) mod sparse_rows;
 
 use faer::Mat;

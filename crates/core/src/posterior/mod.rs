@@ -13,7 +13,8 @@
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
 //! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
-//! | polynomial products (`response`) | GRR while all marginals integrate to the evidence; few values and some `10^5` users may not | marginals, evidence, moments of `T`; independent draws |
+//! | polynomial products (`response`) | GRR, up to some `10^6` users | marginals, evidence, moments of `T`; independent draws |
+//! | independent shares (`shares`) | GRR, any number of users, unless all but one value are too rare to be seen | the same |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat tell how good |
@@ -39,6 +40,7 @@ mod mixture;
 mod points;
 mod response;
 mod sampler;
+mod shares;
 mod summary;
 mod two_values;
 
@@ -53,7 +55,7 @@ use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::mcmc::target::few;
 use crate::prior::{Dirichlet, Prior};
-use crate::protocol::Protocol;
+use crate::protocol::{GeneralisedRandomisedResponse, Protocol};
 use crate::tallies::Tallies;
 
 /// The posterior of `P` and `T`.
@@ -144,6 +146,20 @@ const MAX_LEVEL: f64 = 30.0;
 /// The parts of a Dirichlet mixture with their weights.
 type Parts<'a> = [(f64, &'a Dirichlet)];
 
+/// The posterior of randomised response: by polynomials while their products are quick, by shares beyond.
+fn of_response(
+    protocol: &GeneralisedRandomisedResponse,
+    tallies: &Tallies,
+    parts: &Parts<'_>,
+    options: &Options<'_>,
+) -> Option<Posterior> {
+    /// Steps of polynomial products, about a second.
+    const MAX_WORK: f64 = 1e9;
+    let quick = parts.len() as f64 * response::work(protocol, tallies) <= MAX_WORK;
+    let exact = quick.then(|| response::posterior(protocol, tallies, parts, options)).flatten();
+    exact.or_else(|| shares::posterior(protocol, tallies, parts, options))
+}
+
 /// The posterior by the first exact method that is affordable.
 fn exact(
     protocol: &Protocol,
@@ -156,7 +172,7 @@ fn exact(
         return Some(certain::posterior(likelihood, &known, parts, options));
     }
     if let Protocol::GeneralisedRandomisedResponse(response) = protocol
-        && let Some(found) = response::posterior(response, tallies, parts, options)
+        && let Some(found) = of_response(response, tallies, parts, options)
     {
         return Some(found);
     }

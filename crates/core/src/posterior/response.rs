@@ -93,7 +93,16 @@ pub fn exact_draws(
     Some(draws(&[Chain::new(prior, protocol.epsilon().exp_m1(), &s)?], &[1.0], count, seed))
 }
 
-fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
+/// Elementary steps of the products: coefficients within twelve standard deviations `√lies` of their peak matter, and each factor meets the product of those before it.
+pub(crate) fn work(protocol: &GeneralisedRandomisedResponse, tallies: &Tallies) -> f64 {
+    let lies = tallies.n() as f64 * protocol.lie();
+    let width = |count: f64| count.min(24.0 * count.min(lies).sqrt());
+    let s = counts(protocol.inputs(), tallies);
+    let squares: f64 = s.iter().map(|s| width(*s as f64).powi(2)).sum();
+    s.iter().map(|s| width(*s as f64)).sum::<f64>() * squares.sqrt()
+}
+
+pub(crate) fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
     let mut s = vec![0; a];
     for (output, count) in tallies.counts() {
         if let Output::Index(y) = output {

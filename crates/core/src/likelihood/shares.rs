@@ -1,0 +1,427 @@
+//! Randomised response with any number of reports: independent shares that happen to sum to 1.
+//!
+//! # The picture
+//! Under a Dirichlet prior the posterior density after reports of randomised response is a product of one factor for each value,
+//!
+//! ```text
+//! p(P | s) ∝ Π_x f_x(P_x)  on  Σ_x P_x = 1,      f_x(p) = p^{α_x−1} (1 + βp)^{s_x} e^{−λp},      β = e^ε − 1
+//! ```
+//!
+//! The tilt `e^{−λp}` changes nothing where the sum is 1, and makes each `f_x` a density on `(0, ∞)` with a total `F_x`. So the posterior is the law of *independent* shares
+//! `P_x ~ f_x/F_x`, given that they sum to 1.
+//!
+//! # Method
+//! With `d` the density of the sum of the shares, `E[Π_x (1 + βP_x)^{s_x}] = Γ(α0)/ΠΓ(α_x) · e^λ ΠF_x · d(1)`. `d` is an inverse Fourier transform of the product of the
+//! characteristic functions `ψ_x`, and the trapezoidal rule finds it to all digits from a few dozen frequencies: its only error is `d` many standard deviations away. The marginal density of `P_x` is
+//! `f_x(p) d_x(1 − p)`, `d_x` being the density of the sum of the others. `λ` is chosen such that the means of the shares sum to about 1.
+//!
+//! Around its peak `p*` in `v = ln p/p*` a factor is written without cancellation, whatever `s`:
+//!
+//! ```text
+//! ln p f(p) = const + s L(β(p − p*)/(1 + βp*)) − α (e^v − 1 − v),      L(z) = ln(1 + z) − z
+//! ```
+//!
+//! Draws are exact and independent: all shares but the widest are drawn, and taken with a probability proportional to the density of the widest at what is missing to 1.
+//!
+//! # Cost
+//! `O(a)` nodes times frequencies, about 0.3 ms for each value, whatever the number of reports. A draw takes about `√a` trials.
+//!
+//! # Where it does not apply
+//! `d_x` is smooth if at least one of the other shares is away from 0 by several of its standard deviations. Where one value has nearly all and the rest cannot be told from 0,
+//! [`Shares::without`] says `None`.
+
+use std::f64::consts::PI;
+
+use faer::c64;
+use rand::{Rng, RngExt};
+
+use crate::panels::Panels;
+use crate::special::{exp_m1_excess, ln_gamma, ln1p_excess};
+
+/// Aliases of the density of a sum are so many standard deviations away.
+const PERIOD: f64 = 40.0;
+
+/// Frequencies at most, in units of the inverse standard deviation of the sum; nodes resolve no more.
+const MAX_FREQUENCY: f64 = 20.0;
+
+/// A characteristic function below this has ended: its rounding errors are a tenth of it.
+const ENDED: f64 = 1e-14;
+
+/// Densities of a sum below this part of the largest are rounding errors.
+const ROUNDING: f64 = 1e-13;
+
+/// Relative agreement of the rules that integrate a factor.
+const AGREEMENT: f64 = 1e-14;
+
+/// The means of the shares sum to 1 within so many standard deviations.
+const MAX_OFFSET: f64 = 0.5;
+
+/// The factor of one value, as a density on `(0, ∞)`.
+pub(crate) struct Share {
+    alpha: f64,
+    reports: f64,
+    /// The peak `p*` of `p f(p)`, and `βp*/(1 + βp*)`.
+    peak: f64,
+    reach: f64,
+    /// `ln F`.
+    ln_total: f64,
+    panels: Panels,
+    /// `p − μ` with masses.
+    nodes: Vec<(f64, f64)>,
+    mean: f64,
+    variance: f64,
+    envelope: Envelope,
+}
+
+impl Share {
+    fn new(alpha: f64, reports: f64, beta: f64, lambda: f64) -> Self {
+        let peak = peak(alpha, reports, beta, lambda);
+        let reach = beta * peak / (1.0 + beta * peak);
+        let panels = Panels::new(&|v| ln_fall(alpha, reports, reach, v), 0.0, AGREEMENT);
+        let top = alpha * peak.ln() + reports * (beta * peak).ln_1p() - lambda * peak;
+        let mean_excess = panels.nodes().map(|(v, mass)| mass * v.exp_m1()).sum::<f64>();
+        let nodes: Vec<(f64, f64)> =
+            panels.nodes().map(|(v, mass)| (peak * (v.exp_m1() - mean_excess), mass)).collect();
+        let variance = nodes.iter().map(|(off, mass)| mass * off * off).sum();
+        let envelope = Envelope::new(&panels, &|v| ln_fall(alpha, reports, reach, v));
+        let mean = peak * (1.0 + mean_excess);
+        let ln_total = top + panels.ln_total();
+        Share { alpha, reports, peak, reach, ln_total, panels, nodes, mean, variance, envelope }
+    }
+
+    /// `ln p f(p)` at `v = ln p/p*`, relative to the peak.
+    fn ln_fall(&self, v: f64) -> f64 {
+        ln_fall(self.alpha, self.reports, self.reach, v)
+    }
+
+    /// `ψ(jδ) = E e^{−ijδ(P − μ)}` for `j` below `count`.
+    fn transform(&self, step: f64, count: usize) -> Vec<c64> {
+        let mut sums = vec![c64::new(0.0, 0.0); count];
+        for (off, mass) in &self.nodes {
+            let turn = c64::from_polar(1.0, -step * off);
+            let mut term = c64::new(*mass, 0.0);
+            for sum in &mut sums {
+                *sum += term;
+                term *= turn;
+            }
+        }
+        sums
+    }
+
+    /// `ln f(p)`, up to a constant; nothing is below 0.
+    fn ln_density(&self, p: f64) -> f64 {
+        if p <= 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        let v = (p / self.peak).ln();
+        self.ln_fall(v) - v
+    }
+
+    /// Where `f` itself has its peak away from 0: the larger root of `α − 1 + sβp/(1 + βp) = λp`.
+    fn density_peak(&self, beta: f64, lambda: f64) -> f64 {
+        let (less, b) = (self.alpha - 1.0, lambda - (self.alpha - 1.0 + self.reports) * beta);
+        let root = (b * b + 4.0 * lambda * beta * less).max(0.0).sqrt();
+        (root - b) / (2.0 * lambda * beta)
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> f64 {
+        self.peak * self.envelope.draw(&|v| self.ln_fall(v), rng).exp()
+    }
+}
+
+/// The root of `α + sβp/(1 + βp) = λp`.
+fn peak(alpha: f64, reports: f64, beta: f64, lambda: f64) -> f64 {
+    let b = lambda - (alpha + reports) * beta;
+    let root = (b * b + 4.0 * lambda * beta * alpha).sqrt();
+    if b > 0.0 { 2.0 * alpha / (b + root) } else { (root - b) / (2.0 * lambda * beta) }
+}
+
+fn ln_fall(alpha: f64, reports: f64, reach: f64, v: f64) -> f64 {
+    let own = if reports > 0.0 { reports * ln1p_excess(reach * v.exp_m1()) } else { 0.0 };
+    own - alpha * exp_m1_excess(v)
+}
+
+/// A step function above a density with one peak, to draw from it by rejection.
+struct Envelope {
+    /// Ends of the steps, and the masses up to each.
+    edges: Vec<f64>,
+    below: Vec<f64>,
+    ln_heights: Vec<f64>,
+}
+
+impl Envelope {
+    /// The largest value in a panel is at the end that is closer to the peak, which is at 0 and an edge.
+    fn new(panels: &Panels, ln_at: &dyn Fn(f64) -> f64) -> Self {
+        let edges = panels.edges_between();
+        let at: Vec<f64> = edges.iter().map(|v| ln_at(*v)).collect();
+        let ln_heights: Vec<f64> = at.windows(2).map(|ends| ends[0].max(ends[1])).collect();
+        let mut total = 0.0;
+        let masses = edges.windows(2).zip(&ln_heights).map(|(ends, ln)| (ends[1] - ends[0]) * ln.exp());
+        let below = masses.map(|mass| {
+            total += mass;
+            total
+        });
+        let below = below.collect();
+        Envelope { edges, below, ln_heights }
+    }
+
+    fn draw(&self, ln_at: &dyn Fn(f64) -> f64, rng: &mut dyn Rng) -> f64 {
+        let total = self.below[self.below.len() - 1];
+        loop {
+            let mass = rng.random::<f64>() * total;
+            let i = self.below.partition_point(|below| *below <= mass).min(self.ln_heights.len() - 1);
+            let v = self.edges[i] + rng.random::<f64>() * (self.edges[i + 1] - self.edges[i]);
+            if rng.random::<f64>().ln() < ln_at(v) - self.ln_heights[i] {
+                return v;
+            }
+        }
+    }
+}
+
+/// The shares of all values.
+pub(crate) struct Shares {
+    shares: Vec<Share>,
+    lambda: f64,
+    /// The sum of all means less 1.
+    offset: f64,
+    variance: f64,
+    /// The share with the largest variance, and the largest value of its `ln f`.
+    widest: usize,
+    ln_top: f64,
+}
+
+impl Shares {
+    /// For the Dirichlet parameters `alpha` and so many reports of each value.
+    pub(crate) fn new(alpha: &[f64], beta: f64, s: &[u64]) -> Self {
+        let mut shares = Shares::tilted(alpha, beta, s, first_tilt(alpha, beta, s));
+        // Newton's method: d/dλ of the sum of the means is minus the variance of the sum.
+        for _ in 0..8 {
+            if shares.offset.abs() <= MAX_OFFSET * shares.variance.sqrt() {
+                break;
+            }
+            let lambda = shares.lambda + shares.offset / shares.variance;
+            shares = Shares::tilted(alpha, beta, s, lambda.max(0.5 * shares.lambda));
+        }
+        shares
+    }
+
+    fn tilted(alpha: &[f64], beta: f64, s: &[u64], lambda: f64) -> Self {
+        let shares: Vec<Share> =
+            alpha.iter().zip(s).map(|(alpha, s)| Share::new(*alpha, *s as f64, beta, lambda)).collect();
+        let offset = shares.iter().map(|share| share.mean).sum::<f64>() - 1.0;
+        let variance = shares.iter().map(|share| share.variance).sum();
+        let by_width = |x: &usize, y: &usize| shares[*x].variance.total_cmp(&shares[*y].variance);
+        let widest = (0..shares.len()).max_by(by_width).unwrap_or(0);
+        let ln_top = shares[widest].ln_density(shares[widest].density_peak(beta, lambda));
+        Shares { shares, lambda, offset, variance, widest, ln_top }
+    }
+
+    /// `ln E[Π_x (1 + βP_x)^{s_x}]`, or `None` if the density of the sum is not smooth.
+    pub(crate) fn ln_evidence(&self) -> Option<f64> {
+        let density = self.sum()?.at(-self.offset);
+        let alpha_0: f64 = self.shares.iter().map(|share| share.alpha).sum();
+        let totals: f64 = self.shares.iter().map(|share| share.ln_total - ln_gamma(share.alpha)).sum();
+        (density > 0.0).then(|| ln_gamma(alpha_0) + self.lambda + totals + density.ln())
+    }
+
+    /// The law of the sum of all shares.
+    fn sum(&self) -> Option<Sum> {
+        let grid = Grid::new(self.variance);
+        let mut product = vec![c64::new(1.0, 0.0); grid.count];
+        for share in &self.shares {
+            times(&mut product, &share.transform(grid.step, grid.count));
+        }
+        Sum::new(product, grid, self.variance)
+    }
+
+    /// For each value the law of the sum of the others; `None` if one of them is not smooth.
+    pub(crate) fn without(&self) -> Option<Vec<Sum>> {
+        let grid = Grid::new(self.variance);
+        let transforms: Vec<Vec<c64>> =
+            self.shares.iter().map(|share| share.transform(grid.step, grid.count)).collect();
+        let mut after = vec![vec![c64::new(1.0, 0.0); grid.count]];
+        for transform in transforms[1..].iter().rev() {
+            let mut next = after[after.len() - 1].clone();
+            times(&mut next, transform);
+            after.push(next);
+        }
+        let mut before = vec![c64::new(1.0, 0.0); grid.count];
+        let mut sums = Vec::with_capacity(self.shares.len());
+        for (x, (transform, after)) in transforms.iter().zip(after.iter().rev()).enumerate() {
+            let mut others = before.clone();
+            times(&mut others, after);
+            let variance = self.variance_without(x);
+            // Where this share is most of the sum, the others want a grid of their own.
+            let own = variance < 0.5 * self.variance;
+            sums.push(if own { self.sum_without(x) } else { Sum::new(others, grid, variance) }?);
+            times(&mut before, transform);
+        }
+        Some(sums)
+    }
+
+    fn variance_without(&self, x: usize) -> f64 {
+        let others = self.shares.iter().enumerate().filter(|(y, _)| *y != x);
+        others.map(|(_, share)| share.variance).sum()
+    }
+
+    fn sum_without(&self, x: usize) -> Option<Sum> {
+        let variance = self.variance_without(x);
+        let grid = Grid::new(variance);
+        let mut product = vec![c64::new(1.0, 0.0); grid.count];
+        for (_, share) in self.shares.iter().enumerate().filter(|(y, _)| *y != x) {
+            times(&mut product, &share.transform(grid.step, grid.count));
+        }
+        Sum::new(product, grid, variance)
+    }
+
+    /// The logarithm of the density of `ln P_x` under the posterior, up to a constant, at `ln p`; `others` is the law of the sum of the others.
+    pub(crate) fn ln_marginal(&self, x: usize, others: &Sum, ln_p: f64) -> f64 {
+        let share = &self.shares[x];
+        let v = ln_p - share.peak.ln();
+        share.ln_fall(v) + others.ln_at(share.mean - share.peak - share.peak * v.exp_m1() - self.offset)
+    }
+
+    /// The integral that the exponential of [`Shares::ln_marginal`] must have, as a logarithm.
+    pub(crate) fn ln_marginal_total(&self, x: usize) -> Option<f64> {
+        Some(self.sum()?.at(-self.offset).ln() + self.shares[x].panels.ln_total())
+    }
+
+    /// Relative errors of [`Shares::ln_marginal`] that come from those of `ln p`.
+    pub(crate) fn rounding(&self, x: usize) -> f64 {
+        (32.0 * f64::EPSILON * self.shares[x].mean / self.shares[x].variance.sqrt()).max(1e-13)
+    }
+
+    /// An exact draw of the distribution.
+    pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Vec<f64> {
+        loop {
+            let shares = self.shares.iter().enumerate();
+            let mut p: Vec<f64> =
+                shares.map(|(x, share)| if x == self.widest { 0.0 } else { share.draw(rng) }).collect();
+            let missing = 1.0 - p.iter().sum::<f64>();
+            if rng.random::<f64>().ln() < self.shares[self.widest].ln_density(missing) - self.ln_top {
+                p[self.widest] = missing;
+                return p;
+            }
+        }
+    }
+}
+
+/// A tilt with which the peaks of the shares sum to 1, by bisection; `α0 ≤ λ ≤ α0 + n`.
+fn first_tilt(alpha: &[f64], beta: f64, s: &[u64]) -> f64 {
+    let alpha_0: f64 = alpha.iter().sum();
+    let n = s.iter().sum::<u64>() as f64;
+    let (mut low, mut high) = (alpha_0, alpha_0 + n);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        let peaks = alpha.iter().zip(s).map(|(alpha, s)| peak(*alpha, *s as f64, beta, middle));
+        if peaks.sum::<f64>() > 1.0 { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+fn times(product: &mut [c64], factor: &[c64]) {
+    product.iter_mut().zip(factor).for_each(|(product, factor)| *product *= factor);
+}
+
+/// The frequencies `jδ` at which characteristic functions are found.
+#[derive(Clone, Copy)]
+struct Grid {
+    step: f64,
+    count: usize,
+}
+
+impl Grid {
+    fn new(variance: f64) -> Self {
+        let step = 2.0 * PI / (PERIOD * variance.sqrt());
+        Grid { step, count: (MAX_FREQUENCY * PERIOD / (2.0 * PI)) as usize }
+    }
+}
+
+/// The density of a sum of shares, around its mean.
+pub(crate) struct Sum {
+    transform: Vec<c64>,
+    step: f64,
+    variance: f64,
+    /// Below this a density is rounding errors.
+    rounding: f64,
+}
+
+impl Sum {
+    /// From its characteristic function, if that ends.
+    fn new(mut transform: Vec<c64>, grid: Grid, variance: f64) -> Option<Self> {
+        let end = transform.iter().rposition(|psi| psi.norm_sqr() > ENDED * ENDED)?;
+        if end + 1 >= transform.len() {
+            return None;
+        }
+        transform.truncate(end + 1);
+        let top = transform.iter().map(|psi| psi.norm()).sum::<f64>() * grid.step / PI;
+        Some(Sum { transform, step: grid.step, variance, rounding: ROUNDING * top })
+    }
+
+    /// The density so far from the mean.
+    fn at(&self, off: f64) -> f64 {
+        let turn = c64::from_polar(1.0, self.step * off);
+        // Horner's scheme for Σ_j ψ_j turn^j.
+        let sum = self.transform.iter().rev().fold(c64::new(0.0, 0.0), |sum, psi| sum * turn + psi);
+        (2.0 * sum.re - 1.0) * self.step / (2.0 * PI)
+    }
+
+    /// Its logarithm; where it is lost in rounding errors, that of a normal density, so that there is one peak.
+    fn ln_at(&self, off: f64) -> f64 {
+        let density = if off * off > 144.0 * self.variance { 0.0 } else { self.at(off) };
+        if density > self.rounding {
+            return density.ln();
+        }
+        (-off * off / (2.0 * self.variance)).min(-30.0) + self.rounding.ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::information::grr::{EXACT_CUTOFF, Polynomials};
+    use crate::information::monte_carlo::generator;
+    use crate::prior::Dirichlet;
+
+    /// The products of polynomials are exact, but their cost grows with the reports.
+    #[test]
+    fn evidence_is_that_of_the_polynomials() {
+        for (alpha, epsilon, s) in [
+            (vec![0.5; 3], 1.0f64, vec![5_000, 3_000, 2_000]),
+            (vec![0.5; 3], 1.0, vec![5_000, 2_100, 2_080]),
+            (vec![0.3, 2.0, 0.1, 40.0], 0.2, vec![9_000, 8_000, 8_100, 8_500]),
+            (vec![0.05; 4], 3.0, vec![20_000, 300, 290, 310]),
+            (vec![1.0; 2], 2.0, vec![70, 30]),
+            (vec![0.5; 16], 0.5, (0..16).map(|x| 1000 + 40 * x).collect()),
+        ] {
+            let prior = Dirichlet::new(alpha).unwrap();
+            let beta = epsilon.exp_m1();
+            let polynomials = Polynomials::of_tally(&prior, beta, &s, EXACT_CUTOFF);
+            let factors = s.iter().zip(prior.alpha()).map(|(s, alpha)| polynomials.factor(*alpha, *s));
+            let exact = polynomials.ln_evidence(factors.collect());
+            let found = Shares::new(prior.alpha(), beta, &s).ln_evidence().unwrap();
+            assert!((found - exact).abs() < 1e-12 * (1.0 + exact.abs()), "{found} {exact} {epsilon} {s:?}");
+        }
+    }
+
+    /// The law of large numbers: means of 4,000 draws, each off by more than 4 of its standard errors with probability 6e-5.
+    #[test]
+    fn draws_have_the_moments_of_the_marginals() {
+        let (alpha, s) = ([0.5; 4], [30_000_000, 20_000_000, 10_000_000, 9_000_000]);
+        let shares = Shares::new(&alpha, 1f64.exp_m1(), &s);
+        let sums = shares.without().unwrap();
+        let draws: Vec<Vec<f64>> = (0..4000).map(|i| shares.draw(&mut generator(5, i))).collect();
+        for (x, others) in sums.iter().enumerate() {
+            let centre = draws.iter().map(|p| p[x]).sum::<f64>() / 4000.0;
+            let panels = Panels::new(&|ln_p| shares.ln_marginal(x, others, ln_p), centre.ln(), 1e-9);
+            let mean: f64 = panels.nodes().map(|(ln_p, mass)| mass * ln_p.exp()).sum();
+            let variance: f64 = panels.nodes().map(|(ln_p, mass)| mass * (ln_p.exp() - mean).powi(2)).sum();
+            assert!((centre - mean).abs() < 4.0 * (variance / 4000.0).sqrt(), "{x}: {centre} {mean}");
+            let spread = draws.iter().map(|p| (p[x] - mean).powi(2)).sum::<f64>() / 4000.0;
+            // The variance of a squared normal deviation is 2 σ⁴.
+            assert!((spread / variance - 1.0).abs() < 4.0 * (2.0f64 / 4000.0).sqrt(), "{x}: {spread} {variance}");
+            let total = shares.ln_marginal_total(x).unwrap();
+            assert!((panels.ln_total() - total).abs() < 1e-8, "{x}: {} {total}", panels.ln_total());
+        }
+    }
+}
