@@ -3,8 +3,8 @@
 mod strategies;
 
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use sottovoce::estimate::{Estimate, Estimation, Estimator, LeftInverse, Reports, Supports};
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};
 use strategies::{any_protocol, distribution};

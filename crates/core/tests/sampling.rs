@@ -5,7 +5,7 @@
 //! limit of many draws.
 
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use sottovoce::Protocol;
 
 const DRAWS: usize = 100_000;

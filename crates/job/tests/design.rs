@@ -2,7 +2,7 @@
 //! inverted by elimination, means over the prior by plain random draws.
 
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use serde_json::Value as Json;
 use sottovoce_job::render::Render;
 use sottovoce_job::{DesignSpec, Settings, read_prior};

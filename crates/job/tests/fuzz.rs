@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha12Rng;
+use chacha20::ChaCha12Rng;
 use serde_json::Value;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};

@@ -5,7 +5,7 @@
 //! independent and unbiased, and their spread is the error.
 
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 use sobol_burley::parts::{hash, owen_scramble_rev, sobol_rev};
 

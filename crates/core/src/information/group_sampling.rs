@@ -27,7 +27,7 @@ use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::aggregator::Options;

@@ -16,7 +16,7 @@
 //! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)` steps.
 
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 
 use super::aggregator::Options;
 use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};

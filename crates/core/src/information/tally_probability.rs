@@ -245,7 +245,7 @@ fn ln_mean(logs: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use chacha20::ChaCha8Rng;
 
     use super::*;
     use crate::information::monte_carlo::pick;

@@ -15,7 +15,7 @@
 use std::ops::ControlFlow;
 
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::diagnostics::{Agreement, agreement};

@@ -105,7 +105,7 @@ fn sample_size(chains: &[Vec<f64>]) -> f64 {
 mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use chacha20::ChaCha8Rng;
 
     /// Autoregressive chains: `v' = ρ v + noise` have `S (1−ρ)/(1+ρ)` effective draws.
     fn chains(rho: f64, length: usize, shift: f64) -> Vec<Vec<f64>> {

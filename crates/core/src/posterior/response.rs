@@ -20,7 +20,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rand::{Rng, RngExt};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::Parts;

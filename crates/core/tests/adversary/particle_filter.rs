@@ -25,7 +25,7 @@
 //! variate that takes nearly all variance away at low privacy.
 
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::model::{
