@@ -74,7 +74,8 @@ impl Digest {
         }
     }
 
-    fn remainder(mut self) -> u128 {
+    /// The number itself.
+    pub(crate) fn remainder(mut self) -> u128 {
         self.take_waiting();
         self.value % PRIME
     }
