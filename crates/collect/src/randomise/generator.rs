@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use rand::{Rng, SeedableRng};
 use chacha20::ChaCha12Rng;
+use rand::{Rng, SeedableRng};
 
 use crate::error::{Error, Result};
 
@@ -118,9 +118,21 @@ mod tests {
     #[test]
     fn known_words() {
         for (seed, stream, wanted) in [
-            (0, 0, [0xbb2a_3fb2_cd2c_6f7f, 0xc601_7c94_8e27_697b, 0xeadd_98ee_4c0b_cc72, 0x37d9_9e04_042b_542b]),
-            (7, 0, [0x07c2_e0e9_6aa8_fbbe, 0x4e9d_34e8_247e_5f86, 0xf4b7_87cb_2b97_760a, 0xab20_1d8a_8895_08d6]),
-            (7, 1, [0x217c_4f47_8df3_7f67, 0x5d39_d2c5_7bb2_5d52, 0x8b29_69a1_68e6_55b0, 0x7fb3_2b1a_ff09_3c2c]),
+            (
+                0,
+                0,
+                [0xbb2a_3fb2_cd2c_6f7f, 0xc601_7c94_8e27_697b, 0xeadd_98ee_4c0b_cc72, 0x37d9_9e04_042b_542b],
+            ),
+            (
+                7,
+                0,
+                [0x07c2_e0e9_6aa8_fbbe, 0x4e9d_34e8_247e_5f86, 0xf4b7_87cb_2b97_760a, 0xab20_1d8a_8895_08d6],
+            ),
+            (
+                7,
+                1,
+                [0x217c_4f47_8df3_7f67, 0x5d39_d2c5_7bb2_5d52, 0x8b29_69a1_68e6_55b0, 0x7fb3_2b1a_ff09_3c2c],
+            ),
             (
                 u64::MAX,
                 u64::MAX,
