@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rand::{RngExt, SeedableRng};
 use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use sottovoce::posterior::{Options, exact_draws, posterior};
 use sottovoce::prior::Dirichlet;
 use sottovoce::protocol::GeneralisedRandomisedResponse;

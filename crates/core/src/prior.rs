@@ -431,8 +431,8 @@ fn pick(weights: &[f64], rng: &mut dyn Rng) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
     use chacha20::ChaCha8Rng;
+    use rand::SeedableRng;
 
     #[test]
     fn draws_stay_finite_for_tiny_alpha() {

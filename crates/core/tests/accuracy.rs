@@ -2,8 +2,8 @@
 
 mod strategies;
 
-use proptest::prelude::*;
 use chacha20::ChaCha8Rng;
+use proptest::prelude::*;
 use rand::SeedableRng;
 use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracy};
 use sottovoce::estimate::{Estimation, Estimator, Reports};

@@ -2,8 +2,8 @@
 
 mod strategies;
 
-use proptest::prelude::*;
 use chacha20::ChaCha8Rng;
+use proptest::prelude::*;
 use rand::SeedableRng;
 use sottovoce::estimate::{Estimate, Estimation, Estimator, LeftInverse, Reports, Supports};
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};

@@ -1,7 +1,7 @@
 //! Posteriors: methods against each other, and intervals against the truth that they are about.
 
-use rand::{RngExt, SeedableRng};
 use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use sottovoce::evaluation::Method;
 use sottovoce::information::{Choice, Progress};

@@ -9,8 +9,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rand::{Rng, RngExt, SeedableRng};
 use chacha20::ChaCha8Rng;
+use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Binomial, Distribution as _};
 use rayon::prelude::*;
 
@@ -233,8 +233,16 @@ mod tests {
     #[test]
     fn known_words() {
         for (seed, stream, wanted) in [
-            (0, 0, [0xb585_f767_a79a_3b6c, 0x7746_a55f_bad8_c037, 0x66bb_d30e_d39c_b892, 0x4a20_3585_be65_8446]),
-            (7, 1, [0xfdfa_d737_a8d7_aac7, 0x0251_3177_1b7a_4e55, 0xb2b3_3019_329c_33f9, 0x1e75_6cb5_49e2_9cd9]),
+            (
+                0,
+                0,
+                [0xb585_f767_a79a_3b6c, 0x7746_a55f_bad8_c037, 0x66bb_d30e_d39c_b892, 0x4a20_3585_be65_8446],
+            ),
+            (
+                7,
+                1,
+                [0xfdfa_d737_a8d7_aac7, 0x0251_3177_1b7a_4e55, 0xb2b3_3019_329c_33f9, 0x1e75_6cb5_49e2_9cd9],
+            ),
         ] {
             let mut rng = generator(seed, stream);
             let words: Vec<u64> = (0..300).map(|_| rng.next_u64()).collect();

@@ -15,8 +15,8 @@
 //! # Cost
 //! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)` steps.
 
-use rand::Rng;
 use chacha20::ChaCha8Rng;
+use rand::Rng;
 
 use super::aggregator::Options;
 use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};

@@ -14,8 +14,8 @@
 
 use std::ops::ControlFlow;
 
-use rand::RngExt;
 use chacha20::ChaCha8Rng;
+use rand::RngExt;
 use rayon::prelude::*;
 
 use super::diagnostics::{Agreement, agreement};

@@ -19,8 +19,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rand::{Rng, RngExt};
 use chacha20::ChaCha8Rng;
+use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
 use super::Parts;
