@@ -125,7 +125,7 @@ fn a_misspelt_mark_is_refused() {
             &["merge", "bad.json", "-o", "m.json"],
             &["the digest is not that of these tallies", "leave the key `digest` out"],
         );
-        let count = tallies.replace("\"batches\"", "\"batches\"").replacen("\"count\": ", "\"count\": 1", 1);
+        let count = tallies.replacen("\"count\": ", "\"count\": 1", 1);
         desk.write("bad.json", count);
         desk.refused(&["estimate", "-t", "bad.json"], &["the digest is not that of these tallies"]);
     }

@@ -11,13 +11,14 @@ use std::process::{Command, Output};
 use desk::{Desk, GRR, values};
 
 /// Every command that writes what the user asks for, without its `-o`; on a desk with values, reports and tallies.
-const WRITERS: [&[&str]; 6] = [
+const WRITERS: [&[&str]; 7] = [
     &["randomise", "-p", GRR, "v.csv", "--insecure-test-seed", "1"],
     &["tally", "r.csv"],
     &["merge", "t.json"],
     &["estimate", "-t", "t.json"],
     &["describe", "-p", GRR],
     &["metrics", "-p", GRR, "-m", "ldp", "--format", "json"],
+    &["design", "--a", "2", "--epsilon", "1"],
 ];
 
 fn desk() -> Desk {
@@ -94,6 +95,16 @@ fn other_streams_are_written_to_and_not_replaced() {
         let ran = shell(&desk, "{ $S > out; } 3>&1 | cat > got", &at("/dev/fd/3"));
         assert_eq!((ran.stderr, desk.read("got")), (vec![], expected), "{arguments:?}");
     }
+}
+
+/// A command that writes a result and prints a summary writes the result where it is told, and the summary not between.
+#[test]
+fn what_is_piped_is_the_result() {
+    let desk = desk();
+    let protocol = printed(&desk, &["design", "--a", "2", "--epsilon", "1"]);
+    assert_eq!(protocol, "{\"kind\":\"grr\",\"a\":2,\"epsilon\":1.0}\n");
+    let tallies = printed(&desk, &["tally", "r.csv"]);
+    assert_eq!(tallies, desk.read("t.json"));
 }
 
 /// A file that somebody has open would be written to from its beginning.

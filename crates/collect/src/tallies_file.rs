@@ -153,7 +153,10 @@ impl TalliesFile {
             match n {
                 _ if batch.n == 0 => Err(Error::EmptyBatch { entry }),
                 Some(n) if sum > n => Err(Error::BatchSum { n, sum }),
-                _ => Ok(visit(batch)),
+                _ => {
+                    visit(batch);
+                    Ok(())
+                }
             }
         };
         Ok(self.entries("batches", usize::MAX, read)?.map(drop))
