@@ -130,3 +130,22 @@ fn a_misspelt_mark_is_refused() {
         desk.refused(&["estimate", "-t", "bad.json"], &["the digest is not that of these tallies"]);
     }
 }
+
+/// A Parquet file whose metadata cannot be found any more, and whose schema has another name, still says that it had a header.
+#[test]
+fn a_parquet_file_that_lost_its_metadata_is_refused() {
+    let (desk, name) = reports(GRR, "parquet", 60);
+    let mut bytes = std::fs::read(desk.path(&name)).unwrap();
+    let place =
+        |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).position(|part| part == wanted).unwrap();
+    let schema = place(&bytes, b"sottovoce_reports");
+    bytes[schema + 16] = b'w';
+    // The type of the list of keys, in front of its first key: a reader that finds another one passes it over.
+    let list = place(&bytes, b"\x19\x2c\x18\x11sottovoce.reports");
+    bytes[list] = 0x09;
+    desk.write("bad.parquet", bytes);
+    desk.refused(
+        &["tally", "bad.parquet", "-p", GRR, "-o", "t.json"],
+        &["bad.parquet: the header is missing"],
+    );
+}

@@ -133,7 +133,7 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
     };
     let found = match text(METADATA) {
         Some(text) => header(input, text, "no header of reports")?,
-        None if metadata.schema().name() == SCHEMA => {
+        None if names_us(raw).map_err(|error| damaged(input, &error))? => {
             return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
         }
         None => None,
@@ -150,6 +150,18 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
     check(&*reader, column, raw).map_err(|error| damaged(input, &error))?;
     let end = text(END_METADATA);
     Ok((found, Body::Parquet { reader, column, end }))
+}
+
+/// Whether the footer of a Parquet file without a header has one of our names in it. Then there was a header, and with it perhaps the mark of
+/// a test seed.
+fn names_us(raw: &Raw) -> parquet::errors::Result<bool> {
+    // The file ends with the length of the footer in four bytes, and four letters.
+    let end = raw.length.saturating_sub(8);
+    let length = (raw.read)(end, 4)?.iter().rev().fold(0u64, |length, byte| length << 8 | u64::from(*byte));
+    let length = length.min(end);
+    let footer = (raw.read)(end - length, length as usize)?;
+    let holds = |name: &str| footer.windows(name.len()).any(|part| part == name.as_bytes());
+    Ok([SCHEMA, METADATA, END_METADATA].into_iter().any(holds))
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
