@@ -143,6 +143,17 @@ fn a_parquet_file_that_lost_its_metadata_is_refused() {
     // The type of the list of keys, in front of its first key: a reader that finds another one passes it over.
     let list = place(&bytes, b"\x19\x2c\x18\x11sottovoce.reports");
     bytes[list] = 0x09;
+    desk.write("bad.parquet", &bytes);
+    desk.refused(
+        &["tally", "bad.parquet", "-p", GRR, "-o", "t.json"],
+        &["bad.parquet: the header is missing"],
+    );
+    // The keys are there, but have other names.
+    bytes[list] = 0x19;
+    for key in [&b"sottovoce.reports"[..], b"sottovoce.end"] {
+        let at = place(&bytes, key);
+        bytes[at + 9] = b'/';
+    }
     desk.write("bad.parquet", bytes);
     desk.refused(
         &["tally", "bad.parquet", "-p", GRR, "-o", "t.json"],
