@@ -61,7 +61,7 @@ fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
             black_box(&bytes);
         }
     });
-    let mut rng = rand_chacha::ChaCha12Rng::seed_from_u64(1);
+    let mut rng = chacha20::ChaCha12Rng::seed_from_u64(1);
     let sample = reports / 16;
     let floats = busy(|| {
         for i in 0..sample {

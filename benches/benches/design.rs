@@ -1,7 +1,7 @@
 //! Designs: the gap that is certified and what it takes, growth with the number of inputs, and what random protocols reach in the same time.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use sottovoce::design::{Design, Effort, Requirement, best_protocol};
 use sottovoce::metric::{Settings, asymptotic_utility};
 use sottovoce::{Prior, Protocol};

@@ -1,7 +1,7 @@
 //! Maximum likelihood at scale: water-filling, and unary encoding on packed bits with its certificate.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use sottovoce::estimate::maximum_likelihood::maximum_likelihood;
 use sottovoce::estimate::{Estimation, Estimator, LeftInverse, Reports, Supports};
 use sottovoce::{Output, Protocol, Tallies};

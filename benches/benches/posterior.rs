@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use sottovoce::posterior::{Options, exact_draws, posterior};
 use sottovoce::prior::Dirichlet;
 use sottovoce::protocol::GeneralisedRandomisedResponse;

@@ -8,7 +8,7 @@ mod licences;
 
 const USAGE: &str = "\
 usage: cargo xtask test [--full]   formatting, lints, documentation, licences and all tests;
-                                   --full adds the long statistical runs
+                                   --full adds the long statistical runs and much more fuzzing
        cargo xtask licences        only the licence check";
 
 fn main() -> ExitCode {

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::destination::{is_standard_output, own};
+use sottovoce_job::destination::{is_standard_output, is_stream, own, standard_output};
 use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
 use sottovoce_job::source::refuse_as_output;
 use sottovoce_job::{Replacement, Summary};
@@ -16,6 +17,7 @@ impl OutputArguments {
     /// Writes the document where the user wants it.
     pub(crate) fn write(&self, document: &Document) -> Result {
         let Some(path) = self.file() else {
+            self.check_standard_output()?;
             return print(document);
         };
         write_file(path, document.to_string().as_bytes())?;
@@ -28,6 +30,13 @@ impl OutputArguments {
     /// Refuses to write over what was read, for a computation that is about to begin.
     pub(crate) fn check(&self) -> Result {
         Ok(self.file().map_or(Ok(()), refuse_as_output)?)
+    }
+
+    /// Refuses a closed standard output that the user has named. (One that nobody named may have been thrown away on purpose, and the two
+    /// cannot be told apart.)
+    fn check_standard_output(&self) -> Result {
+        let unwritable = |error| Failure::Write { path: None, error };
+        self.output.as_ref().map_or(Ok(()), |_| standard_output().map(drop).map_err(unwritable))
     }
 
     /// The file that the output goes to, if it is not standard output.
@@ -68,10 +77,21 @@ fn numbered(path: &Path, position: usize) -> PathBuf {
     path.with_file_name(format!("{}-{}.{}", part(path.file_stem()), position + 1, part(path.extension())))
 }
 
-/// Writes a file, complete or not at all, unless it is one of those that were read.
+/// The files that this process has written.
+static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Writes a file, complete or not at all, unless it is one of those that were read or written.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
     refuse_as_output(path)?;
-    replace(path, bytes).map_err(|error| Failure::Write { path: Some(path.to_owned()), error })
+    let failed = |error| Failure::Write { path: Some(path.to_owned()), error };
+    // Unwrap safety: nothing panics while it holds the lock.
+    let mut written = WRITTEN.lock().unwrap();
+    if path.canonicalize().is_ok_and(|path| written.contains(&path)) {
+        return Err(failed(io::Error::other("something else was just written to it; name two files")));
+    }
+    replace(path, bytes).map_err(failed)?;
+    written.extend(path.canonicalize().ok().filter(|path| !is_stream(path)));
+    Ok(())
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.

@@ -119,3 +119,32 @@ fn tallies_with_more_entries_than_there_can_be() {
     let message = refusal(&desk, &["estimate", "-p", "oue:a=3,eps=1", "-t", "s.json"]);
     assert!(message.contains("supports: there are more than 3 entries"), "{message}");
 }
+
+/// What was counted is a list too: each batch has a report, and all of them together no more than there are.
+#[test]
+fn tallies_with_more_batches_than_reports() {
+    let desk = Desk::new();
+    let write = |batch: &str, times: usize| {
+        let mut file = std::fs::File::create(desk.path("t.json")).unwrap();
+        file.write_all(format!("{{\"n\": 3, \"batches\": [{batch}").as_bytes()).unwrap();
+        let batches = format!(",{batch}").repeat(1 << 10);
+        (0..times >> 10).for_each(|_| file.write_all(batches.as_bytes()).unwrap());
+        file.write_all(b"], \"counts\": [{\"y\": 0, \"count\": 3}]}").unwrap();
+    };
+    let digest = "0".repeat(32);
+    for (batch, times, words) in [
+        ("{\"n\":0,\"digest\":\"\"}".to_owned(), 15 << 20, "a digest has 32 hexadecimal digits"),
+        (format!("{{\"n\":0,\"digest\":\"{digest}\"}}"), 6 << 20, "batches[0]: there is no report in it"),
+        (
+            format!("{{\"n\":1,\"digest\":\"{digest}\"}}"),
+            6 << 20,
+            "the batches have 4 reports or more, but n is 3",
+        ),
+    ] {
+        write(&batch, times);
+        for arguments in [["estimate", "-t"], ["merge", "-o=out.json"]] {
+            let message = refusal(&desk, &[&arguments[..], &["t.json", "-p", "grr:a=3,eps=1"]].concat());
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}

@@ -125,8 +125,38 @@ fn a_misspelt_mark_is_refused() {
             &["merge", "bad.json", "-o", "m.json"],
             &["the digest is not that of these tallies", "leave the key `digest` out"],
         );
-        let count = tallies.replace("\"batches\"", "\"batches\"").replacen("\"count\": ", "\"count\": 1", 1);
+        let count = tallies.replacen("\"count\": ", "\"count\": 1", 1);
         desk.write("bad.json", count);
         desk.refused(&["estimate", "-t", "bad.json"], &["the digest is not that of these tallies"]);
     }
+}
+
+/// A Parquet file whose metadata cannot be found any more, and whose schema has another name, still says that it had a header.
+#[test]
+fn a_parquet_file_that_lost_its_metadata_is_refused() {
+    let (desk, name) = reports(GRR, "parquet", 60);
+    let mut bytes = std::fs::read(desk.path(&name)).unwrap();
+    let place =
+        |bytes: &[u8], wanted: &[u8]| bytes.windows(wanted.len()).position(|part| part == wanted).unwrap();
+    let schema = place(&bytes, b"sottovoce_reports");
+    bytes[schema + 16] = b'w';
+    // The type of the list of keys, in front of its first key: a reader that finds another one passes it over.
+    let list = place(&bytes, b"\x19\x2c\x18\x11sottovoce.reports");
+    bytes[list] = 0x09;
+    desk.write("bad.parquet", &bytes);
+    desk.refused(
+        &["tally", "bad.parquet", "-p", GRR, "-o", "t.json"],
+        &["bad.parquet: the header is missing"],
+    );
+    // The keys are there, but have other names.
+    bytes[list] = 0x19;
+    for key in [&b"sottovoce.reports"[..], b"sottovoce.end"] {
+        let at = place(&bytes, key);
+        bytes[at + 9] = b'/';
+    }
+    desk.write("bad.parquet", bytes);
+    desk.refused(
+        &["tally", "bad.parquet", "-p", GRR, "-o", "t.json"],
+        &["bad.parquet: the header is missing"],
+    );
 }

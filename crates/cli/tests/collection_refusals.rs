@@ -41,8 +41,8 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "value\nred,blue\n", "line 2: the row does not fit the format"),
     ("v.csv", "value\nred\n\u{1b}[31m\n", "line 3: the value is not one of the labels"),
     ("v.csv", "value\nred\0\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "colour\nred\n", "its first line names 1 columns, and none of them is `value`"),
-    ("v.csv", "red\ngreen\n", "its first line names 1 columns, and none of them is `value`"),
+    ("v.csv", "colour\nred\n", "its first line names one column, which is not `value`"),
+    ("v.csv", "red\ngreen\n", "its first line names one column, which is not `value`"),
     ("v.csv", "value,value\nred,blue\n", "there are two columns `value`"),
     ("v.csv", "", "v.csv: is empty; the first line must name the columns, one of them `value`"),
     ("v.csv", "\nvalue\nred\n", "v.csv: its first line is blank; the first line must name the columns"),
@@ -219,11 +219,24 @@ fn texts_without_labels_and_other_first_steps_are_told() {
         );
         assert!(!message.contains("shorthand"), "{message}");
     }
-    desk.write("r.json", "[{\"report\": \"0\"}, {\"report\": \"1\"}]");
-    desk.refused(
-        &["tally", "r.json", "-p", GRR, "-o", "t.json"],
-        &["r.json: is a JSON array; JSON Lines has one object a line"],
-    );
+    let arrays = [
+        "[{\"report\": \"0\"}, {\"report\": \"1\"}]",
+        "[\n 0,\n 1]",
+        "[\"red\", \"blue\"]",
+        "\u{feff}[[0], [1]]",
+    ];
+    for array in arrays {
+        desk.write("r.json", array);
+        for command in ["tally", "randomise"] {
+            desk.refused(
+                &[command, "r.json", "-p", GRR, "-o", "out.csv"],
+                &["r.json: is a JSON array; JSON Lines has one object a line"],
+            );
+        }
+    }
+    // A name in brackets, as databases write it, is a column.
+    desk.write("v.csv", "[value]\n1\n");
+    desk.run(&["randomise", "-p", GRR, "v.csv", "--column", "[value]", "-o", "r.csv"]);
 }
 
 /// A file of values that is taken for one of reports tells no value.
@@ -385,7 +398,7 @@ fn files_that_cannot_be_tallied_are_refused() {
     desk.write("wrong.csv", "answer\n0\n");
     tally(
         &["wrong.csv"],
-        &["its first line names 1 columns, and none of them is `report`", "`sottovoce randomise`"],
+        &["its first line names one column, which is not `report`", "`sottovoce randomise`"],
     );
     desk.write("wrong.csv", "#x\nreport\n0\n");
     tally(&["wrong.csv", "-p", GRR], &["its first line is no header of reports, though it begins with #"]);

@@ -130,12 +130,13 @@ fn a_merge_that_is_repeated_changes_nothing() {
 fn no_output_is_an_input() {
     let desk = week(GRR);
     desk.write("p.json", r#"{"kind":"grr","a":3,"epsilon":1.0,"labels":["red","green","blue"]}"#);
+    fs::copy(desk.path("p.json"), desk.path("p.jsonl")).unwrap();
     desk.write("prior.json", r#"{"kind":"jeffreys"}"#);
     fs::hard_link(desk.path("1.json"), desk.path("hard.json")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("1.json", desk.path("soft.json")).unwrap();
     let replaced = &["is read, and would be replaced by what is written"][..];
-    let before: Vec<Vec<u8>> = ["1.json", "p.json", "prior.json", "1.csv", "v.csv"]
+    let before: Vec<Vec<u8>> = ["1.json", "p.json", "p.jsonl", "prior.json", "1.csv", "v.csv"]
         .iter()
         .map(|name| fs::read(desk.path(name)).unwrap())
         .collect();
@@ -153,20 +154,51 @@ fn no_output_is_an_input() {
         &["metrics", "-p", "p.json", "-m", "ldp", "-o", "p.json"][..],
         &["describe", "-p", "p.json", "-o", "p.json"],
         &["metrics", "-p", GRR, "-r", "prior.json", "-m", "ldp", "-o", "prior.json"],
-        &["randomise", "-p", "p.json", "v.csv", "-o", "p.json"],
+        &["split", "-p", "p.json", "--n", "9", "-o", "p.json"],
+        &["compare", "-p", "p.json", "-o", "p.json"],
+        &["users", "-p", "p.json", "--digits", "0.1", "-o", "p.json"],
+        &["accuracy", "-p", "p.json", "--n", "9", "-o", "p.json"],
+        &["budget", "-p", "p.json", "-o", "p.json"],
+        &["choose", "--a", "3", "--n", "9", "--epsilon", "1", "-r", "prior.json", "-o", "prior.json"],
+        &["design", "--a", "2", "--epsilon", "1", "-r", "prior.json", "-o", "prior.json"],
+        &["randomise", "-p", "p.jsonl", "v.csv", "-o", "p.jsonl"],
         &["randomise", "-p", GRR, "v.csv", "-o", "v.csv"],
         &["tally", "1.csv", "-o", "1.csv"],
         &["tally", "1.csv", "-p", "p.json", "-o", "p.json"],
         &["merge", "1.json", "-p", "p.json", "-o", "p.json"],
     ] {
         let output = desk.command(arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(replaced[0]), "{arguments:?}: {message}");
     }
-    let after: Vec<Vec<u8>> = ["1.json", "p.json", "prior.json", "1.csv", "v.csv"]
+    let after: Vec<Vec<u8>> = ["1.json", "p.json", "p.jsonl", "prior.json", "1.csv", "v.csv"]
         .iter()
         .map(|name| fs::read(desk.path(name)).unwrap())
         .collect();
     assert!(before == after);
+}
+
+/// Two outputs in one file are one of them, and nobody would miss the other.
+#[test]
+fn no_output_is_written_over_another() {
+    let desk = week(GRR);
+    let run = |arguments: &[&str]| {
+        let output = desk.command(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let both = ["posterior", "-t", "1.json", "-q", "--draws", "7", "--draws-out", "d.csv", "-o"];
+    for name in ["d.csv", "./d.csv"] {
+        let (code, message) = run(&[&both[..], &[name]].concat());
+        assert!(code == Some(1) && message.contains("something else was just written to it"), "{message}");
+        assert_eq!(desk.read("d.csv").lines().count(), 8);
+    }
+    assert_eq!(run(&[&both[..], &["o.txt"]].concat()), (Some(0), String::new()));
+    let (code, message) = run(&["estimate", "-t", "1.json", "--picture", "p.svg", "-o", "p.svg", "-q"]);
+    assert!(code == Some(1) && desk.read("p.svg").starts_with("<svg"), "{message}");
+    // A stream takes both.
+    let both = ["posterior", "-t", "1.json", "-q", "--draws", "7", "--draws-out", "-", "-o", "-"];
+    assert_eq!(run(&both), (Some(0), String::new()));
 }
 
 /// Standard input may be a file too.

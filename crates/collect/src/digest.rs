@@ -74,7 +74,8 @@ impl Digest {
         }
     }
 
-    fn remainder(mut self) -> u128 {
+    /// The number itself.
+    pub(crate) fn remainder(mut self) -> u128 {
         self.take_waiting();
         self.value % PRIME
     }
@@ -150,7 +151,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
-        (0..count).map(|at| if seed % 3 == 0 && at % 40 < 20 { 0xff } else { byte() }).collect()
+        (0..count).map(|at| if seed.is_multiple_of(3) && at % 40 < 20 { 0xff } else { byte() }).collect()
     }
 
     #[test]

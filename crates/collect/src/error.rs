@@ -38,6 +38,11 @@ pub enum EndProblem {
     Digest,
 }
 
+/// So many columns, none of which is the one that follows.
+fn others(columns: usize) -> String {
+    if columns == 1 { "one column, which is not".into() } else { format!("{columns} columns, none of them") }
+}
+
 /// A description of what is wrong: where, what, and what is allowed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -213,8 +218,14 @@ pub enum Error {
     /// Tallies that are not what was written.
     #[error("the digest is not that of these tallies; they were changed after they were written")]
     WrongDigest,
+    /// A batch that is none.
+    #[error("batches[{entry}]: there is no report in it")]
+    EmptyBatch {
+        /// The entry, from 0.
+        entry: usize,
+    },
     /// Batches with more reports than there are.
-    #[error("the batches have {sum} reports, but n is {n}")]
+    #[error("the batches have {sum} reports or more, but n is {n}")]
     BatchSum {
         /// The number of reports that the file claims.
         n: u64,
@@ -256,7 +267,7 @@ pub enum Error {
         found: String,
     },
     /// A first line that does not name the column of the values. It is not quoted: where there is no header it is a value.
-    #[error("{file}: its first line names {columns} columns, and none of them is `{column}`")]
+    #[error("{file}: its first line names {} `{column}`", others(*columns))]
     NoValueColumn {
         /// The file.
         file: String,

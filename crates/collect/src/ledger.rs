@@ -6,27 +6,52 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use sottovoce::estimate::Reports;
 
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::files::inputs::Input;
-use crate::header::hexadecimal;
 
 /// Reports that were counted together.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Batch {
     /// How many.
     pub n: u64,
-    /// What they are known by, in hexadecimal.
-    pub digest: String,
+    /// What they are known by.
+    pub digest: Mark,
     /// What the digest is of.
     #[serde(default, skip_serializing_if = "Of::is_reports")]
     pub of: Of,
+}
+
+/// What a batch is known by: 32 hexadecimal digits. (As a number, since tallies may have millions of batches.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark(pub u128);
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl Serialize for Mark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        let digits = text.len() == 32 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(&text, 16).ok().filter(|_| digits);
+        number.map(Mark).ok_or_else(|| serde::de::Error::custom("a digest has 32 hexadecimal digits"))
+    }
 }
 
 /// What a digest is of.
@@ -49,7 +74,7 @@ impl Of {
 impl Batch {
     /// The reports with this digest.
     pub fn of_reports(digest: &Digest) -> Self {
-        Batch { n: digest.reports(), digest: digest.to_string(), of: Of::Reports }
+        Batch { n: digest.reports(), digest: Mark(digest.remainder()), of: Of::Reports }
     }
 
     /// The reports with these counts, known by the first half of the SHA-256 of their sorted text.
@@ -68,7 +93,9 @@ impl Batch {
         };
         let mut hash = Sha256::new_with_prefix(format!("{n}\n"));
         lines.iter().for_each(|line| hash.update(line));
-        Batch { n, digest: hexadecimal(&hash.finalize()[..16]), of: Of::Counts }
+        // A SHA-256 has 32 bytes.
+        let half = *hash.finalize().first_chunk::<16>().unwrap_or(&[0; 16]);
+        Batch { n, digest: Mark(u128::from_be_bytes(half)), of: Of::Counts }
     }
 }
 
@@ -78,7 +105,9 @@ pub struct Ledger {
     /// Whether a batch may be there twice.
     pub allow_copies: bool,
     batches: Vec<Batch>,
-    owners: HashMap<Batch, String>,
+    /// The names of the files, and for each batch the first file that has it.
+    files: Vec<String>,
+    owners: HashMap<Batch, usize>,
 }
 
 impl Ledger {
@@ -87,22 +116,24 @@ impl Ledger {
     /// # Errors
     /// [`Error::Overlap`] if another file has one of them, unless copies are allowed.
     pub fn enter(&mut self, file: &Input, batches: impl IntoIterator<Item = Batch>) -> Result<()> {
-        let name = file.to_string();
+        let place = self.files.len();
+        self.files.push(file.to_string());
         let (mut first, mut shared) = (None, 0u64);
         for batch in batches.into_iter().filter(|batch| batch.n > 0) {
-            match self.owners.entry(batch.clone()) {
-                Entry::Vacant(place) => drop(place.insert(name.clone())),
+            match self.owners.entry(batch) {
+                Entry::Vacant(owner) => drop(owner.insert(place)),
                 // A file that was made with copies allowed has a batch twice by itself.
-                Entry::Occupied(owner) if *owner.get() == name => {}
+                Entry::Occupied(owner) if *owner.get() == place => {}
                 Entry::Occupied(owner) => {
-                    first.get_or_insert_with(|| owner.get().clone());
+                    first.get_or_insert(*owner.get());
                     shared = shared.saturating_add(batch.n);
                 }
             }
             self.batches.push(batch);
         }
+        let name = |file: usize| self.files[file].clone();
         match first.filter(|_| !self.allow_copies) {
-            Some(first) => Err(Error::Overlap { first, second: name, reports: shared }),
+            Some(first) => Err(Error::Overlap { first: name(first), second: name(place), reports: shared }),
             None => Ok(()),
         }
     }
@@ -121,8 +152,8 @@ mod tests {
 
     use super::*;
 
-    fn batch(digest: &str, n: u64) -> Batch {
-        Batch { n, digest: digest.into(), of: Of::Reports }
+    fn batch(digest: u128, n: u64) -> Batch {
+        Batch { n, digest: Mark(digest), of: Of::Reports }
     }
 
     fn file(name: &str) -> Input {
@@ -132,16 +163,28 @@ mod tests {
     #[test]
     fn a_batch_of_two_files_is_refused_unless_allowed() {
         let mut ledger = Ledger::default();
-        ledger.enter(&file("week"), [batch("a", 7), batch("b", 5), batch("0", 0)]).unwrap();
-        ledger.enter(&file("day"), [batch("c", 7), batch("0", 0)]).unwrap();
-        let refused = ledger.clone().enter(&file("again"), [batch("d", 1), batch("b", 5)]).unwrap_err();
+        ledger.enter(&file("week"), [batch(0xa, 7), batch(0xb, 5), batch(0, 0)]).unwrap();
+        ledger.enter(&file("day"), [batch(0xc, 7), batch(0, 0)]).unwrap();
+        let refused = ledger.clone().enter(&file("again"), [batch(0xd, 1), batch(0xb, 5)]).unwrap_err();
         assert!(
             matches!(&refused, Error::Overlap { first, second, reports: 5 } if first == "week" && second == "again")
         );
         ledger.allow_copies = true;
-        ledger.enter(&file("again"), [batch("b", 5)]).unwrap();
-        let digests: Vec<&str> = ledger.batches().iter().map(|batch| batch.digest.as_str()).collect();
-        assert_eq!(digests, ["b", "b", "a", "c"]);
+        ledger.enter(&file("again"), [batch(0xb, 5)]).unwrap();
+        let digests: Vec<u128> = ledger.batches().iter().map(|batch| batch.digest.0).collect();
+        assert_eq!(digests, [0xb, 0xb, 0xa, 0xc]);
+    }
+
+    #[test]
+    fn a_digest_has_32_digits() {
+        let text = r#"{"n":7,"digest":"0000000000000000000000000000000b"}"#;
+        assert_eq!(serde_json::from_str::<Batch>(text).unwrap(), batch(0xb, 7));
+        assert_eq!(serde_json::to_string(&batch(0xb, 7)).unwrap(), text);
+        for other in ["", "b", "000000000000000000000000000000b", "0000000000000000000000000000000B"] {
+            let text = text.replace("0000000000000000000000000000000b", other);
+            assert!(serde_json::from_str::<Batch>(&text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<Batch>(&text.replace("\"000", "\"+00")).is_err());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use domain::{Domain, ValueProblem};
 pub use error::{EndProblem, Error, Result};
 pub use header::Identity;
 pub use layout::Layout;
-pub use ledger::{Batch, Ledger};
+pub use ledger::{Batch, Ledger, Mark};
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};

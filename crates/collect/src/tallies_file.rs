@@ -100,7 +100,7 @@ impl TalliesFile {
         let missing = match (file.value("counts"), file.value("supports"), file.value("n")) {
             (None, None, _) => "missing field `counts`",
             (_, Some(_), None) => "missing field `n`",
-            _ => return file.check_digest().and_then(|()| file.check_batches()).map(|()| file),
+            _ => return file.check_digest().and_then(|()| file.visit_batches(|_| ())).map(|_| file),
         };
         Err(Error::Syntax { message: missing.to_owned(), line: file.text.lines().count().max(1), column: 1 })
     }
@@ -144,11 +144,22 @@ impl TalliesFile {
         }
     }
 
-    /// Batches cannot have more reports than there are.
-    fn check_batches(&self) -> Result<()> {
-        let (Some(batches), Some(n)) = (self.batches()?, self.total()?) else { return Ok(()) };
-        let sum = batches.iter().fold(0u64, |sum, batch| sum.saturating_add(batch.n));
-        if sum > n { Err(Error::BatchSum { n, sum }) } else { Ok(()) }
+    /// Visits the batches one by one. Each has a report at least, and together they cannot have more than there are: so many are held at
+    /// most, whatever else the list has.
+    fn visit_batches(&self, mut visit: impl FnMut(Batch)) -> Result<Option<()>> {
+        let (n, mut sum) = (self.total()?, 0u64);
+        let read = |batch: Batch, entry| {
+            sum = sum.saturating_add(batch.n);
+            match n {
+                _ if batch.n == 0 => Err(Error::EmptyBatch { entry }),
+                Some(n) if sum > n => Err(Error::BatchSum { n, sum }),
+                _ => {
+                    visit(batch);
+                    Ok(())
+                }
+            }
+        };
+        Ok(self.entries("batches", usize::MAX, read)?.map(drop))
     }
 
     /// The specification of the protocol, if the file says it.
@@ -185,7 +196,8 @@ impl TalliesFile {
     /// # Errors
     /// The batches are not what we write.
     pub fn batches(&self) -> Result<Option<Vec<Batch>>> {
-        self.parsed("batches")
+        let mut batches = Vec::new();
+        Ok(self.visit_batches(|batch| batches.push(batch))?.map(|()| batches))
     }
 
     /// The tallies, if they fit the protocol.
@@ -361,11 +373,13 @@ fn write_content(tally: &Tally, identity: &Identity, writer: &mut dyn Write) -> 
     if tally.rejections.total() > 0 {
         writeln!(writer, " \"rejected\": {},", serde_json::to_string(&tally.rejections.counts)?)?;
     }
-    let batches: io::Result<Vec<String>> =
-        tally.ledger.batches().iter().map(|batch| Ok(serde_json::to_string(batch)?)).collect();
-    match batches?.join(",\n  ") {
-        none if none.is_empty() => {}
-        batches => writeln!(writer, " \"batches\": [{batches}],")?,
+    let batches = tally.ledger.batches();
+    for (at, batch) in batches.iter().enumerate() {
+        let before = if at == 0 { " \"batches\": [" } else { ",\n  " };
+        write!(writer, "{before}{}", serde_json::to_string(batch)?)?;
+    }
+    if !batches.is_empty() {
+        writeln!(writer, "],")?;
     }
     if let Counts::Supports(supports) = &tally.counts {
         return write!(writer, " \"supports\": {}", serde_json::to_string(&supports.counts())?);
@@ -483,6 +497,7 @@ fn indices(list: &[Tree]) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Mark;
 
     fn read(protocol: &Protocol, counts: &str) -> Result<Tallies> {
         read_tallies(&format!(r#"{{"counts": [{counts}]}}"#), protocol)
@@ -604,7 +619,7 @@ mod tests {
             tally.add_report(&[report]).unwrap();
         }
         (tally.insecure, tally.rejections.counts) = (true, BTreeMap::from([(Reason::Empty, 3)]));
-        let batch = Batch { n: 4, digest: "00000000000000000000000000010102".into(), of: Default::default() };
+        let batch = Batch { n: 4, digest: Mark(0x010102), of: Default::default() };
         tally.ledger.enter(&crate::files::inputs::Input::StandardInput, [batch]).unwrap();
         let mut text = Vec::new();
         write_tallies(&tally, &identity, &mut text).unwrap();

@@ -9,8 +9,8 @@
 
 use std::collections::HashMap;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use rayon::prelude::*;
 
 use crate::estimate::SupportRates;

@@ -366,7 +366,7 @@ impl Prior {
             }
             Prior::Own(own) => {
                 const DRAWS: usize = 10_000;
-                let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(0);
+                let mut rng = <chacha20::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(0);
                 for _ in 0..DRAWS {
                     let ln_p = own.sample_ln(&mut rng);
                     add(1.0 / DRAWS as f64, &mut ln_p.into_iter().map(f64::exp));
@@ -431,8 +431,8 @@ fn pick(weights: &[f64], rng: &mut dyn Rng) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng;
-    use rand_chacha::ChaCha8Rng;
 
     #[test]
     fn draws_stay_finite_for_tiny_alpha() {

@@ -2,9 +2,9 @@
 
 mod strategies;
 
+use chacha20::ChaCha8Rng;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
 use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracy};
 use sottovoce::estimate::{Estimation, Estimator, Reports};
 use sottovoce::prior::Points;

@@ -2,9 +2,9 @@
 
 mod strategies;
 
+use chacha20::ChaCha8Rng;
 use proptest::prelude::*;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand::SeedableRng;
 use sottovoce::estimate::{Estimate, Estimation, Estimator, LeftInverse, Reports, Supports};
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};
 use strategies::{any_protocol, distribution};

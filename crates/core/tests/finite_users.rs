@@ -1,7 +1,7 @@
 //! The finite-n quantities against 30-digit values, literal sums and each other.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use sottovoce::evaluation::{Evaluation, Method};
 use sottovoce::information::{
     AggregatorSide, Choice, Options, digit_utility, distribution_information, distribution_utility,

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use sottovoce::estimate::{Estimation, Estimator, Interval, Reports};
 use sottovoce::special::ln_gamma;
 use sottovoce::{Output, Prior, Protocol, Tallies};

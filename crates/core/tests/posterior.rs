@@ -1,7 +1,7 @@
 //! Posteriors: methods against each other, and intervals against the truth that they are about.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sottovoce::evaluation::Method;
 use sottovoce::information::{Choice, Progress};

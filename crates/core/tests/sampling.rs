@@ -4,8 +4,8 @@
 //! `d` degrees of freedom exceeds `d + 2 sqrt(d·t) + 2t` with probability at most `e^{−t}` (Laurent and Massart 2000), in the
 //! limit of many draws.
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use sottovoce::Protocol;
 
 const DRAWS: usize = 100_000;

@@ -1,8 +1,8 @@
 //! The certificate of a design, checked from the JSON alone by other means than those that made it: the whole `a × a` Fisher information
 //! inverted by elimination, means over the prior by plain random draws.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value as Json;
 use sottovoce_job::render::Render;
 use sottovoce_job::{DesignSpec, Settings, read_prior};

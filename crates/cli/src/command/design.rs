@@ -17,6 +17,9 @@ Examples:
       Both in the worst case and on average; the protocol goes to a file that
       every other command reads.
 
+  sottovoce design --a 4 --epsilon 2 -o - | sottovoce describe -p -
+      The protocol alone, for another command.
+
   sottovoce design --a 3 --frontier --format csv
       The best F_mu at every level of average privacy, with GRR, RAPPOR, OUE and
       BLH below it.
@@ -71,7 +74,7 @@ enum AxisArgument {
     WorstCase,
 }
 
-/// `-o` is the file for the protocol, and the report goes to standard output; with `--frontier` or as a page or table, which no protocol is, `-o` is the file for
+/// `-o` is the file for the protocol, and the report goes to standard output, unless the protocol does (`-o -`); with `--frontier` or as a page or table, which no protocol is, `-o` is the file for
 /// the report.
 pub(crate) fn run(arguments: &DesignArguments) -> Result {
     let format: Format = arguments.long.output.format.into();
@@ -87,10 +90,13 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result {
     if matches!(format, Format::Html | Format::Csv) {
         return watch.write(&arguments.long.output, &report.render(format));
     }
-    if arguments.long.output.file().is_some() && !watch.interrupted() {
+    if arguments.long.output.output.is_some() && !watch.interrupted() {
         // Unwrap safety: a specification has text keys, and writing to a string does not fail.
         let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";
-        arguments.long.output.write(&Document::plain(protocol))?;
+        watch.write(&arguments.long.output, &Document::plain(protocol))?;
+        if arguments.long.output.file().is_none() {
+            return Ok(());
+        }
     }
     watch.print(&arguments.long.output, &report.render(format))
 }

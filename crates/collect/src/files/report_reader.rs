@@ -11,7 +11,7 @@ use super::FileFormat;
 use super::inputs::Input;
 use super::parquet_column::{Batch, Rows, check, holds_reports, position, visit};
 use super::report_end::{Found, Headed};
-use super::report_writer::{COLUMN, END_METADATA, METADATA, SCHEMA};
+use super::report_writer::{COLUMN, CREATOR, END_METADATA, METADATA};
 use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
 use crate::digest::Digest;
 use crate::error::{EndProblem, Error, Result};
@@ -133,7 +133,7 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
     };
     let found = match text(METADATA) {
         Some(text) => header(input, text, "no header of reports")?,
-        None if metadata.schema().name() == SCHEMA => {
+        None if names_us(raw).map_err(|error| damaged(input, &error))? => {
             return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
         }
         None => None,
@@ -150,6 +150,17 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
     check(&*reader, column, raw).map_err(|error| damaged(input, &error))?;
     let end = text(END_METADATA);
     Ok((found, Body::Parquet { reader, column, end }))
+}
+
+/// Whether the footer of a Parquet file without a header has our name in it. Then there was a header, and with it perhaps the mark of a test
+/// seed. The name is in the schema, the keys, the header, the end and the name of the writer.
+fn names_us(raw: &Raw) -> parquet::errors::Result<bool> {
+    // The file ends with the length of the footer in four bytes, and four letters.
+    let end = raw.length.saturating_sub(8);
+    let length = (raw.read)(end, 4)?.iter().rev().fold(0u64, |length, byte| length << 8 | u64::from(*byte));
+    let length = length.min(end);
+    let footer = (raw.read)(end - length, length as usize)?;
+    Ok(footer.windows(CREATOR.len()).any(|part| part == CREATOR.as_bytes()))
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {

@@ -23,8 +23,11 @@ use crate::layout::{Layout, number};
 /// The name of the column of reports.
 pub const COLUMN: &str = "report";
 
-/// The name of the schema of a Parquet file that has a header. Without this, a bit that takes all metadata away would leave a file of which the
-/// user need only name the protocol.
+/// Who writes a Parquet file. The name is in that of the schema and of the keys too, and a file that has it has a header. Without this, a bit that
+/// takes all metadata away would leave a file of which the user need only name the protocol.
+pub const CREATOR: &str = "sottovoce";
+
+/// The name of the schema of a Parquet file that has a header.
 pub const SCHEMA: &str = "sottovoce_reports";
 
 /// The key of the header in the metadata of a Parquet file.
@@ -154,7 +157,7 @@ fn parquet_writer<W: Write + Send>(
     };
     let metadata = vec![KeyValue::new(METADATA.to_owned(), header.text())];
     let properties =
-        properties.set_key_value_metadata(Some(metadata)).set_created_by("sottovoce".to_owned()).build();
+        properties.set_key_value_metadata(Some(metadata)).set_created_by(CREATOR.to_owned()).build();
     let schema = parse_message_type(&format!("message {SCHEMA} {{ {column} }}"))?;
     SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties))
 }

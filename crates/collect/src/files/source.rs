@@ -89,11 +89,12 @@ fn held(mut reader: impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// Whether a file begins like a JSON array, which is not one object a line.
+/// Whether a file begins like a JSON array of anything, which is not one object a line. The name of a column may have brackets too, as in
+/// `[value]`.
 fn is_array(start: &[u8]) -> bool {
-    let start = start.trim_ascii_start();
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let inside = start.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    inside.is_some_and(|inside| inside.starts_with(b"{") || inside.starts_with(b"]"))
+    inside.is_some_and(|inside| inside.first().is_none_or(|byte| b"{[]\"-0123456789".contains(byte)))
 }
 
 fn raw(input: &Input) -> Result<BufReader<Box<dyn Read>>> {

@@ -31,7 +31,7 @@ mod squared_error;
 
 pub use distance::Distance;
 
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 
 use crate::error::{Error, Result, distribution, in_range};
 use crate::estimate::{Estimator, SupportRates};

@@ -1,7 +1,7 @@
 //! Collections that might have been: reports of `n` users whose values have a given distribution.
 
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::sets;
 use crate::error::{Error, Result};

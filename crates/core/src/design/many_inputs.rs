@@ -14,9 +14,9 @@
 //! ```
 //! so two means at `k` bound the gains of the sizes above it, and sizes are added where that bound is not below the tolerance.
 
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
 
 use super::certificate::Certificate;

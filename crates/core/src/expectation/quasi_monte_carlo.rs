@@ -4,8 +4,8 @@
 //! Coordinates beyond the 256 of the Sobol table are plain random numbers. Every replicate has its own scrambling, so their means are
 //! independent and unbiased, and their spread is the error.
 
+use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sobol_burley::parts::{hash, owen_scramble_rev, sobol_rev};
 

@@ -23,11 +23,11 @@
 //! # Cost
 //! `O(n a²)` a draw and `O(n a)` a walk. `n·a` numbers are held for each thread.
 
+use chacha20::ChaCha8Rng;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
 use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::aggregator::Options;

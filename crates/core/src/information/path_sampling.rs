@@ -25,7 +25,7 @@
 //! # Accuracy
 //! Of 72 random cases with exact values, all kinds of protocols, 70 have them in the 95 % interval (`tests/finite_users.rs`, full run).
 
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 
 use super::aggregator::{Options, distribution_information};
 use super::belief::Belief;

@@ -16,8 +16,8 @@
 //! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)` steps. With many reports it is found from independent shares
 //! ([`crate::likelihood::shares`]): `O(a)` whatever `n`, about 0.3 ms for each value. `ln P(S|T)` does not depend on `n` either.
 
+use chacha20::ChaCha8Rng;
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 
 use super::aggregator::Options;
 use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};

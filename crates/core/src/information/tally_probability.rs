@@ -244,8 +244,8 @@ fn ln_mean(logs: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     use super::*;
     use crate::information::monte_carlo::pick;

@@ -2,7 +2,7 @@
 //!
 //! `P(T)` is a finite sum, so `H(T) = E[−ln P(T)]` is Monte Carlo with one exact logarithm a draw; `H(T|P)` is exact ([`super::users`]).
 
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 
 use super::aggregator::Options;
 use super::monte_carlo::{mean, multinomial};

@@ -1,7 +1,7 @@
 //! Means over any prior, by plain Monte Carlo: the last resort.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 use rayon::prelude::*;
 
 use super::Settings;

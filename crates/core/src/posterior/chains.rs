@@ -14,8 +14,8 @@
 
 use std::ops::ControlFlow;
 
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::diagnostics::{Agreement, agreement};

@@ -104,8 +104,8 @@ fn sample_size(chains: &[Vec<f64>]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
 
     /// Autoregressive chains: `v' = ρ v + noise` have `S (1−ρ)/(1+ρ)` effective draws.
     fn chains(rho: f64, length: usize, shift: f64) -> Vec<Vec<f64>> {

@@ -19,8 +19,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::Parts;

@@ -7,7 +7,7 @@
 //!
 //! Errors are those of a jackknife over 40 batches, so they hold for ratios and standard deviations too. Degenerate weights are refused.
 
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution as _, StandardNormal};
 use rayon::prelude::*;
 

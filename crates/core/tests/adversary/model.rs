@@ -1,7 +1,7 @@
 //! The problem as the independent methods see it: rows of likelihoods, a mixture of Dirichlet distributions, and simulated reports.
 
+use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt};
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution as _, Gamma};
 
 /// A prior: Dirichlet distributions with their weights.

@@ -24,8 +24,8 @@
 //! What the users themselves know, `ln f(x⃗|P) − ln m(x⃗)`, has the mean `I(X⃗;P)`, a finite sum for one Dirichlet distribution. Its posterior mean is a control
 //! variate that takes nearly all variance away at low privacy.
 
+use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::model::{

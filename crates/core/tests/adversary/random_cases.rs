@@ -1,7 +1,7 @@
 //! Seeded random cases of the regions where methods fail: low privacy, sparse and sure priors, far parts, matrices that are not faithful, one user and a million.
 
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 
 use super::method::Method;
 use super::model::{Mixture, ln_dirichlet};

@@ -1,6 +1,6 @@
 //! Cases as lines of text, and the reference values that stand behind them in `golden/adversary.txt`.
 
-use rand_chacha::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use sottovoce::prior::{Dirichlet, DirichletMixture};
 use sottovoce::{Prior, Protocol, Tallies};
 

@@ -10,8 +10,8 @@
 //!
 //! It needs no guess of the senders' values and so serves high privacy, where the filter over reports wants many particles.
 
+use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 use rayon::prelude::*;
 
