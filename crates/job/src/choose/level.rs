@@ -17,6 +17,19 @@ use crate::error::{Error, Result};
 use crate::expected_error::{ErrorMeasure, ExpectedError};
 use crate::users::{Target, Wanted};
 
+/// A level that reaches what is wanted.
+pub(super) struct Reached {
+    pub level: Evaluation,
+    /// The error there, where finding the level took it.
+    pub error: Option<Evaluation>,
+}
+
+impl From<Evaluation> for Reached {
+    fn from(level: Evaluation) -> Self {
+        Reached { level, error: None }
+    }
+}
+
 /// The smallest level that is looked at.
 const LEAST: f64 = 1e-6;
 
@@ -43,10 +56,10 @@ impl Chooser<'_> {
             };
             return Err(Error::Setting { name, value: value.to_string(), allowed });
         }
-        let runner = |(family, level): (Family, Evaluation)| {
-            let (protocol, spec) = family.at(&self.prior, level.value, self.spec.sizing())?;
+        let runner = |(family, reached): (Family, Reached)| {
+            let (protocol, spec) = family.at(&self.prior, reached.level.value, self.spec.sizing())?;
             let runner = Runner::new(family.name(), protocol, spec, Some(family))?;
-            Some(Runner { score: level, ..runner })
+            Some(Runner { score: reached.level, error: reached.error, ..runner })
         };
         Ok(ranked(Criterion::Level, found.into_iter().filter_map(runner).collect()))
     }
@@ -67,13 +80,13 @@ impl Chooser<'_> {
     }
 
     /// The smallest level up to `most` at which a family reaches what is wanted.
-    pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Evaluation> {
+    pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Reached> {
         match self.spec.wanted? {
             Wanted::Accuracy(wanted) if wanted.measure.is_closed_form() => {
-                self.exact_level(family, wanted, most)
+                self.exact_level(family, wanted, most).map(Reached::from)
             }
             Wanted::Accuracy(wanted) => self.simulated_level(family, wanted, most),
-            Wanted::Utility(target) => self.asymptotic_level(family, target, most),
+            Wanted::Utility(target) => self.asymptotic_level(family, target, most).map(Reached::from),
         }
     }
 
@@ -103,7 +116,7 @@ impl Chooser<'_> {
     }
 
     /// By simulation: a level at which the error is the one wanted, as far as can be told.
-    fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
+    fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Reached> {
         // The typical error of the linear estimate, and what power of it the wanted error is like.
         let shape = |epsilon: f64| Some(self.error_at(family, epsilon, ErrorMeasure::default())?.value);
         let power = if wanted.measure.distance == Distance::SquaredL2 { 2.0 } else { 1.0 };
@@ -116,7 +129,8 @@ impl Chooser<'_> {
             let close = (found.value - wanted.most).abs() <= found.error || high <= 1.001 * low;
             if close || step == STEPS {
                 let slope = (shape(at / 1.01)? / shape(at)?).ln() / 1.01f64.ln() * power;
-                return Some(Evaluation::new(at, at * found.error / found.value / slope, Method::MonteCarlo));
+                let level = Evaluation::new(at, at * found.error / found.value / slope, Method::MonteCarlo);
+                return Some(Reached { level, error: Some(found) });
             }
             if found.value > wanted.most && at >= most {
                 return None;
