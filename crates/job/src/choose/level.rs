@@ -39,6 +39,12 @@ const EXACT: f64 = 1e-13;
 /// Relative width of the bracket around the level of a metric, whose asymptote has an error of some 1e-4 anyway.
 const CLOSE: f64 = 1e-6;
 
+/// So little above the target, in nats, is at the target.
+const FLAT: f64 = 1e-9;
+
+/// Most values of a curve within its bracket.
+const STEPS_OF_CURVE: usize = 60;
+
 /// Most simulations for one level.
 const STEPS: usize = 10;
 
@@ -108,7 +114,7 @@ impl Chooser<'_> {
             let (protocol, _) = family.at(&self.prior, epsilon, self.spec.sizing())?;
             Some(self.at_users(&protocol, Choice::Asymptote).answer.number()?.value)
         };
-        let level = smallest(most, CLOSE, |epsilon| Some(metric(epsilon)? >= target.value()))?;
+        let level = crossing(most, |epsilon| Some(metric(epsilon)? - target.value()))?;
         // How far the level is off follows from how far the asymptote may be, by the slope there.
         let slope = (metric(1.01 * level).unwrap_or(f64::NAN) - metric(level)?) / 0.01;
         let error = level * self.spec.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
@@ -149,6 +155,46 @@ impl Chooser<'_> {
     }
 }
 
+/// Where a curve that rises with the level becomes positive, to a relative width of [`CLOSE`]; `None` if it is negative at `most`. A value of the curve takes
+/// long, so a bracket is opened around 1 and closed by Illinois' false position in the logarithm of the level.
+fn crossing(most: f64, curve: impl Fn(f64) -> Option<f64>) -> Option<f64> {
+    let start = most.min(1.0);
+    let first = (start, curve(start)?);
+    let (mut low, mut high) = (first, first);
+    while high.1 < 0.0 && high.0 < most {
+        low = high;
+        high.0 = (2.0 * high.0).min(most);
+        high.1 = curve(high.0)?;
+    }
+    while low.1 >= 0.0 && low.0 > LEAST {
+        high = low;
+        low.0 = (0.5 * low.0).max(LEAST);
+        low.1 = curve(low.0)?;
+    }
+    if high.1 < 0.0 {
+        return None;
+    }
+    // Neither end may stay for two steps with its whole weight.
+    let (mut low_weight, mut high_weight) = (low.1, high.1);
+    for step in 0..STEPS_OF_CURVE {
+        if high.0 <= (1.0 + CLOSE) * low.0 || high.1 <= 0.0 {
+            break;
+        }
+        let share = if step % 4 == 3 { 0.5 } else { low_weight / (low_weight - high_weight) };
+        let at = low.0 * (high.0 / low.0).powf(share.clamp(0.0, 1.0));
+        let value = curve(at)?;
+        if value >= 0.0 {
+            (high, high_weight, low_weight) = ((at, value), value, 0.5 * low_weight);
+        } else {
+            (low, low_weight, high_weight) = ((at, value), value, 0.5 * high_weight);
+        }
+        if value >= 0.0 && value <= FLAT {
+            break;
+        }
+    }
+    Some(high.0)
+}
+
 /// The smallest level up to `most` that meets a condition that all larger ones meet, to that relative width; `None` if `most` does not meet it.
 fn smallest(most: f64, width: f64, meets: impl Fn(f64) -> Option<bool>) -> Option<f64> {
     if !meets(most)? {
@@ -163,4 +209,31 @@ fn smallest(most: f64, width: f64, meets: impl Fn(f64) -> Option<bool>) -> Optio
         if meets(middle)? { high = middle } else { low = middle }
     }
     Some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// The level is reached, a little less does not reach it, and few values are asked for.
+    #[test]
+    fn a_curve_is_crossed_in_few_steps() {
+        for at in [3e-6, 0.01, 0.3, 1.0, 2.5, 40.0] {
+            let asked = Cell::new(0);
+            let curve = |epsilon: f64| {
+                asked.set(asked.get() + 1);
+                Some(epsilon.ln().min(4.0).tanh() - f64::ln(at).min(4.0).tanh())
+            };
+            let found = crossing(60.0, curve).unwrap();
+            assert!(curve(found).unwrap() >= 0.0, "{at} {found}");
+            // Far from 1 the curve is flat, and a level is as good as another.
+            let near = (0.1..10.0).contains(&at);
+            assert!(!near || (found >= at * (1.0 - 1e-9) && found <= at * (1.0 + 2e-6)), "{at} {found}");
+            assert!(asked.get() < 45, "{at} took {}", asked.get());
+        }
+        assert!(crossing(60.0, |epsilon| Some(epsilon - 61.0)).is_none());
+        assert_eq!(crossing(60.0, |_| Some(1.0)), Some(LEAST));
+    }
 }
