@@ -14,6 +14,18 @@ pub(crate) const EDGE: f64 = 14.0;
 /// Size of tick and series labels.
 pub(crate) const SMALL: f64 = 12.5;
 
+/// Most lines of a title, and of a subtitle.
+const LINES: usize = 9;
+
+/// Most lines of a name in a legend.
+const NAME_LINES: usize = 3;
+
+/// How far down the next line of a legend is.
+const STEP: f64 = 18.0;
+
+/// The least height of what is drawn: under a long legend a picture is higher than it was asked to be.
+const LEAST_HEIGHT: f64 = 140.0;
+
 /// A label in the margin may be moved this far from the end of its line.
 const MOVED: f64 = 15.0;
 
@@ -50,28 +62,34 @@ impl Chart {
 pub(crate) fn heading(scene: &mut Scene, chart: &Chart) -> f64 {
     let most = scene.width - 2.0 * EDGE;
     let mut y = EDGE;
-    for line in lettering::lines(&chart.title, 16.0, true, most) {
+    for line in lettering::wrapped(&chart.title, 16.0, true, most, LINES) {
         y += 19.0;
         scene.text((EDGE, y - 4.0), &line, Style::new(16.0, Colour::Ink).bold());
     }
-    for line in lettering::lines(&chart.subtitle, SMALL, false, most) {
+    for line in lettering::wrapped(&chart.subtitle, SMALL, false, most, LINES) {
         y += 17.0;
         scene.text((EDGE, y - 3.0), &line, Style::new(SMALL, Colour::Faint));
     }
     y + 4.0
 }
 
-/// A chip and a name for each series; gives the place below them.
+/// A chip and a name for each series; gives the place below them. A name that is wider than the picture goes on below itself.
 pub(crate) fn legend(scene: &mut Scene, chart: &Chart, top: f64) -> f64 {
+    let right = scene.width - EDGE;
     let (mut x, mut y) = (EDGE, top + 14.0);
     for (position, series) in chart.series.iter().enumerate() {
-        let width = 20.0 + lettering::width(&series.name, SMALL, false);
-        if x > EDGE && x + width > scene.width - EDGE {
-            (x, y) = (EDGE, y + 18.0);
+        let lines = lettering::wrapped(&series.name, SMALL, false, right - EDGE - 20.0, NAME_LINES);
+        let width = 20.0 + lines.iter().map(|line| lettering::width(line, SMALL, false)).fold(0.0, f64::max);
+        if x > EDGE && (x + width > right || lines.len() > 1) {
+            (x, y) = (EDGE, y + STEP);
         }
         chip(scene, chart, position, (x, y - 4.0));
-        scene.text((x + 20.0, y), &series.name, Style::new(SMALL, Colour::Ink));
-        x += width + 18.0;
+        for (row, line) in lines.iter().enumerate() {
+            scene.text((x + 20.0, y + STEP * row as f64), line, Style::new(SMALL, Colour::Ink));
+        }
+        y += STEP * lines.len().saturating_sub(1) as f64;
+        // Beside several lines there is no room.
+        x = if lines.len() > 1 { right } else { x + width + 18.0 };
     }
     y + 8.0
 }
@@ -100,7 +118,8 @@ fn plane(chart: &Chart, size: Size, with_legend: bool) -> Option<Scene> {
     let below = heading(&mut scene, chart);
     let below = if with_legend { legend(&mut scene, chart, below) } else { below };
     let (x_range, y_range) = (axis_range(&chart.x, chart, |p| p.x), axis_range(&chart.y, chart, |p| p.y));
-    let (top, bottom) = (below + 30.0, size.height - 46.0);
+    scene.height = size.height.max(below + 30.0 + LEAST_HEIGHT + 46.0);
+    let (top, bottom) = (below + 30.0, scene.height - 46.0);
     let y = Ruler::new(chart.y.scale, y_range, (bottom, top));
     let y_ticks = y.ticks(38.0);
     let tick_width = y_ticks.iter().map(|t| lettering::width(&number(*t), SMALL, false)).fold(0.0, f64::max);
@@ -147,9 +166,17 @@ fn axes(scene: &mut Scene, chart: &Chart, frame: &Frame, (x, y): (&Ruler, &Ruler
         let style = Style::new(SMALL, Colour::Faint).at(Anchor::Middle);
         scene.text((place, bottom + 18.0), &number(tick), style);
     }
-    scene.text((EDGE, top - 14.0), &chart.y.label, Style::new(SMALL, Colour::Ink));
-    let label = Style::new(SMALL, Colour::Ink).at(Anchor::End);
-    scene.text((right, bottom + 37.0), &chart.x.label, label);
+    let label = lettering::clipped(&chart.y.label, SMALL, false, scene.width - 2.0 * EDGE);
+    scene.text((EDGE, top - 14.0), &label, Style::new(SMALL, Colour::Ink));
+    name_below(scene, &chart.x.label, (right, bottom + 37.0));
+}
+
+/// The name of the horizontal axis, which ends where the axis does, or at the edge of the picture if that is not enough.
+pub(crate) fn name_below(scene: &mut Scene, name: &str, (end, y): (f64, f64)) {
+    let fits = lettering::width(name, SMALL, false) <= end - EDGE;
+    let end = if fits { end } else { scene.width - EDGE };
+    let name = lettering::clipped(name, SMALL, false, end - EDGE);
+    scene.text((end, y), &name, Style::new(SMALL, Colour::Ink).at(Anchor::End));
 }
 
 /// The places of the points that both axes cover; a gap is a NaN.
@@ -305,6 +332,54 @@ fn targets(scene: &mut Scene, chart: &Chart, (x, y): (&Ruler, &Ruler)) {
         for (point, (px, py)) in series.points.iter().zip(places(series, x, y)) {
             if !px.is_nan() {
                 scene.add(Shape::Target { x: px, y: py, colour, told: chart.told(series, point) });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scale::Scale;
+
+    const LONG: &str =
+        "subset, a = 16, k = 4, epsilon = 0.123456789, and more words than fit in a line of a phone";
+    const WORD: &str =
+        "Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzesentwurfsvorlagenverzeichnis";
+
+    fn lines(names: &[String]) -> Chart {
+        let axis = || Axis::new(format!("{LONG} {WORD}"), Scale::Linear);
+        let chart = Chart::new(format!("{LONG} {WORD}"), axis(), axis()).under(format!("{WORD} {LONG}"));
+        // All lines end at the same place, so that names find no room beside them.
+        let curve = |name: &String| Series::line(name.clone(), [(0.0, 0.0), (1.0, 1.0)]);
+        names.iter().fold(chart, |chart, name| chart.with(curve(name)))
+    }
+
+    fn bars(names: &[String]) -> Chart {
+        let axis = Axis::new(format!("{LONG} {WORD}"), Scale::Linear);
+        let chart = Chart::new(WORD, axis, Axis::rows([LONG, WORD]));
+        let points = || (0..2).map(|row| Point { x: 1.0, y: f64::from(row), ..Point::default() }).collect();
+        names.iter().fold(chart, |chart, name| chart.with(Series::new(name.clone(), Form::Bars, points())))
+    }
+
+    /// Whatever is written, and however long: no word reaches out of its picture, and what is drawn keeps its room.
+    #[test]
+    fn words_stay_within_the_picture() {
+        let few = [LONG.to_owned(), WORD.to_owned()];
+        let many: Vec<String> = (0..12).map(|k| format!("{k} {LONG}")).collect();
+        for chart in [lines(&few), lines(&many), bars(&few), bars(&many)] {
+            for size in [Size::WIDE, Size::NARROW] {
+                let scene = chart.scene(size);
+                for shape in &scene.shapes {
+                    let Shape::Text { x, y, text, size, bold, anchor, .. } = shape else { continue };
+                    let width = lettering::width(text, *size, *bold);
+                    let start = anchor.start(*x, width);
+                    assert!(
+                        start >= 0.0 && start + width <= scene.width,
+                        "{text} from {start}, {width} wide"
+                    );
+                    assert!(*y > 0.0 && *y < scene.height, "{text} at {y}");
+                }
             }
         }
     }

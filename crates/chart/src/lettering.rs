@@ -224,10 +224,10 @@ pub(crate) fn lines(text: &str, size: f64, bold: bool, most: f64) -> Vec<String>
 }
 
 /// Words in at most so many lines that are at most so wide: a word that is wider is broken, and what has no room ends in an ellipsis.
-pub(crate) fn wrapped(text: &str, size: f64, most: f64, count: usize) -> Vec<String> {
-    let fits = |text: &str| width(text, size, false) <= most;
+pub(crate) fn wrapped(text: &str, size: f64, bold: bool, most: f64, count: usize) -> Vec<String> {
+    let fits = |text: &str| width(text, size, bold) <= most;
     let mut wrapped: Vec<String> = Vec::new();
-    for mut rest in lines(text, size, false, most) {
+    for mut rest in lines(text, size, bold, most) {
         while !fits(&rest) {
             let ends = rest.char_indices().map(|(at, _)| at).skip(1).take_while(|at| fits(&rest[..*at]));
             let at = ends.last().or(rest.char_indices().nth(1).map(|(at, _)| at)).unwrap_or(rest.len());
@@ -243,18 +243,18 @@ pub(crate) fn wrapped(text: &str, size: f64, most: f64, count: usize) -> Vec<Str
     if wrapped.len() > count {
         let last = wrapped[count - 1..].join(" ");
         wrapped.truncate(count - 1);
-        wrapped.push(clipped(&last, size, most));
+        wrapped.push(clipped(&last, size, bold, most));
     }
     wrapped
 }
 
 /// The text, with an ellipsis if it is wider than that.
-pub(crate) fn clipped(text: &str, size: f64, most: f64) -> String {
-    if width(text, size, false) <= most {
+pub(crate) fn clipped(text: &str, size: f64, bold: bool, most: f64) -> String {
+    if width(text, size, bold) <= most {
         return text.to_owned();
     }
     let mut kept = text.to_owned();
-    while !kept.is_empty() && width(&kept, size, false) + width("…", size, false) > most {
+    while !kept.is_empty() && width(&kept, size, bold) + width("…", size, bold) > most {
         kept.pop();
     }
     format!("{}…", kept.trim_end())
@@ -311,13 +311,13 @@ mod tests {
                 .iter()
                 .all(|l| width(l, 12.0, false) <= 80.0)
         );
-        assert!(width(&clipped("a very long label", 12.0, 40.0), 12.0, false) <= 40.0);
+        assert!(width(&clipped("a very long label", 12.0, false, 40.0), 12.0, false) <= 40.0);
         for text in ["a very long label with words", "averylonglabelwithoutanyspaces", "x", ""] {
-            let whole = wrapped(text, 12.0, 60.0, 9);
+            let whole = wrapped(text, 12.0, false, 60.0, 9);
             assert!(whole.iter().all(|line| width(line, 12.0, false) <= 60.0), "{whole:?}");
             assert_eq!(whole.concat().replace(' ', ""), text.replace(' ', ""));
-            assert!(wrapped(text, 12.0, 60.0, 2).len() <= 2);
+            assert!(wrapped(text, 12.0, false, 60.0, 2).len() <= 2);
         }
-        assert!(wrapped("a very long label with words", 12.0, 60.0, 2)[1].ends_with('…'));
+        assert!(wrapped("a very long label with words", 12.0, false, 60.0, 2)[1].ends_with('…'));
     }
 }

@@ -1,7 +1,7 @@
 //! Charts of rows: bars, stacked bars and intervals that lie, one row for each category.
 
 use crate::chart::{Chart, Form, Point, Series};
-use crate::layout::{EDGE, SMALL, heading, legend};
+use crate::layout::{EDGE, SMALL, heading, legend, name_below};
 use crate::lettering;
 use crate::palette::Colour;
 use crate::scale::{Ruler, number, range};
@@ -33,8 +33,12 @@ pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
     let marks = chart.series.iter().filter(|s| is_mark(s)).count() as f64;
     let name = |name: &String| lettering::width(name, SMALL, false);
     let names = chart.y.categories.iter().map(name).fold(0.0, f64::max).min(0.36 * width);
-    let labels: Vec<Vec<String>> =
-        chart.y.categories.iter().map(|name| lettering::wrapped(name, SMALL, names, MOST_LINES)).collect();
+    let labels: Vec<Vec<String>> = chart
+        .y
+        .categories
+        .iter()
+        .map(|name| lettering::wrapped(name, SMALL, false, names, MOST_LINES))
+        .collect();
     let lines = labels.iter().map(Vec::len).max().unwrap_or(0) as f64;
     let height = if rows > 12 { DENSE } else { ROW }.max(MARK * marks + GAP).max(LINE * lines + GAP);
     let below = heading(&mut scene, chart);
@@ -88,8 +92,7 @@ fn grid(scene: &mut Scene, chart: &Chart, x: &Ruler, (top, bottom): (f64, f64)) 
         let style = Style::new(SMALL, Colour::Faint).at(Anchor::Middle);
         scene.text((place, bottom + 16.0), &number(tick), style);
     }
-    let end = x.place(x.high);
-    scene.text((end, bottom + 35.0), &chart.x.label, Style::new(SMALL, Colour::Ink).at(Anchor::End));
+    name_below(scene, &chart.x.label, (x.place(x.high), bottom + 35.0));
 }
 
 fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height): (f64, f64)) {

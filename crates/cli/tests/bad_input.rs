@@ -456,7 +456,7 @@ fn what_is_matched_or_chosen_is_in_range() {
         &[&compare[..], &["s_mu=2"]].concat(),
         &["2 is above 1 and has no percent sign; write 2% or 0.02"],
     );
-    refused(&[&compare[..], &["s_mu=200%"]].concat(), &["s_mu = 2 is not between 0 and 1"]);
+    refused(&[&compare[..], &["s_mu=200%"]].concat(), &["s_mu = 2 is not above 0 and below 1"]);
     refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
     let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
     assert!(
@@ -495,7 +495,7 @@ fn shares_are_written_in_one_way() {
     }
     refused(
         &["compare", "-p", "grr:a=3,eps=1", "--n", "9", "--match", "rms=1"],
-        &["accuracy_rms = 1 is not between 0 and 1"],
+        &["accuracy_rms = 1 is not above 0 and below 1"],
     );
 }
 

@@ -117,7 +117,7 @@ fn comparisons_as_json() {
     let matched: serde_json::Value =
         serde_json::from_str(&comparison(&["--match", "s_mu=0.4", "--format", "json"])).unwrap();
     let keys: Vec<&String> = matched.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["prior", "n", "match", "sweep", "sort", "rounds"]);
+    assert_eq!(keys, ["prior", "n", "match", "sweep", "sort", "estimator", "rounds"]);
     assert_eq!(matched["sort"]["metric"], "f_mu");
     let protocols = matched["rounds"][0]["protocols"].as_array().unwrap();
     let names: Vec<&str> = protocols.iter().map(|p| p["name"].as_str().unwrap()).collect();

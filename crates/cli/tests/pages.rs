@@ -196,6 +196,9 @@ fn what_users_write_stays_text() {
 /// The browser to test with: the one that `SOTTOVOCE_BROWSER` names, or the first that is installed.
 fn browser() -> Option<PathBuf> {
     let named = std::env::var_os("SOTTOVOCE_BROWSER").map(PathBuf::from);
+    // Whoever names a browser wants it to be used: none is as wrong as another.
+    let missing = named.as_ref().filter(|file| !file.is_file());
+    assert!(missing.is_none(), "SOTTOVOCE_BROWSER names no file: {missing:?}");
     let installed = || {
         let path = std::env::var_os("PATH")?;
         let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];

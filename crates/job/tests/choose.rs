@@ -104,6 +104,12 @@ proptest! {
         check_words(&report)?;
     }
 
+}
+
+proptest! {
+    // A level takes seconds here.
+    #![proptest_config(ProptestConfig { cases: 8, rng_seed: RngSeed::Fixed(21), ..ProptestConfig::default() })]
+
     /// Judged by what reports teach: the best is not behind the runner-up by more than the errors.
     #[test]
     fn no_runner_up_teaches_more(a in 3usize..9, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
@@ -124,5 +130,38 @@ proptest! {
             }
         }
         check_words(&report)?;
+    }
+}
+
+fn judged(distance: &str, estimator: &str, most: f64) -> Option<Wanted> {
+    Some(Wanted::Accuracy(ExpectedError::named(Some(distance), Some(estimator), most).unwrap()))
+}
+
+fn text(report: &ChooseReport) -> String {
+    let text = report.render(Format::Text).to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Only the mean square of the linear estimate has a closed form; its other errors are simulated.
+#[test]
+fn a_simulated_error_is_not_called_a_closed_form() {
+    for (distance, most, closed) in [("rms", 0.02, true), ("l1", 0.05, false)] {
+        let report = spec(4, 10_000, Some(1.0), judged(distance, "linear", most)).run(None).unwrap();
+        let said = text(&report);
+        assert!(said.contains("This is judged by the linear estimate"), "{said}");
+        assert_eq!(said.contains("whose error is a closed form"), closed, "{said}");
+    }
+}
+
+/// Posterior means may take so long that they are judged to five percent, not to half a percent, unless a tolerance is given. (Those of two values are quick.)
+#[test]
+fn posterior_means_are_judged_coarsely_unless_asked() {
+    for (tolerance, least, most) in [(None, 0.01, 0.05), (Some(0.02), 0.0, 0.02)] {
+        let mut spec = spec(2, 300, None, judged("rms", "posterior_mean", 0.05));
+        spec.settings.tolerance = tolerance;
+        let found = spec.run(None).unwrap().best.error.unwrap();
+        let relative = found.error / found.value;
+        assert!(relative > least && relative <= most, "{found:?}");
+        assert!((found.value - 0.05).abs() <= 3.0 * found.error, "{found:?}");
     }
 }

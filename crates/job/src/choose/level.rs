@@ -17,6 +17,19 @@ use crate::error::{Error, Result};
 use crate::expected_error::{ErrorMeasure, ExpectedError};
 use crate::users::{Target, Wanted};
 
+/// A level that reaches what is wanted.
+pub(super) struct Reached {
+    pub level: Evaluation,
+    /// The error there, where finding the level took it.
+    pub error: Option<Evaluation>,
+}
+
+impl From<Evaluation> for Reached {
+    fn from(level: Evaluation) -> Self {
+        Reached { level, error: None }
+    }
+}
+
 /// The smallest level that is looked at.
 const LEAST: f64 = 1e-6;
 
@@ -25,6 +38,12 @@ const EXACT: f64 = 1e-13;
 
 /// Relative width of the bracket around the level of a metric, whose asymptote has an error of some 1e-4 anyway.
 const CLOSE: f64 = 1e-6;
+
+/// So little above the target, in nats, is at the target.
+const FLAT: f64 = 1e-9;
+
+/// Most values of a curve within its bracket.
+const STEPS_OF_CURVE: usize = 60;
 
 /// Most simulations for one level.
 const STEPS: usize = 10;
@@ -43,10 +62,10 @@ impl Chooser<'_> {
             };
             return Err(Error::Setting { name, value: value.to_string(), allowed });
         }
-        let runner = |(family, level): (Family, Evaluation)| {
-            let (protocol, spec) = family.at(&self.prior, level.value, self.spec.sizing())?;
+        let runner = |(family, reached): (Family, Reached)| {
+            let (protocol, spec) = family.at(&self.prior, reached.level.value, self.spec.sizing())?;
             let runner = Runner::new(family.name(), protocol, spec, Some(family))?;
-            Some(Runner { score: level, ..runner })
+            Some(Runner { score: reached.level, error: reached.error, ..runner })
         };
         Ok(ranked(Criterion::Level, found.into_iter().filter_map(runner).collect()))
     }
@@ -67,13 +86,13 @@ impl Chooser<'_> {
     }
 
     /// The smallest level up to `most` at which a family reaches what is wanted.
-    pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Evaluation> {
+    pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Reached> {
         match self.spec.wanted? {
             Wanted::Accuracy(wanted) if wanted.measure.is_closed_form() => {
-                self.exact_level(family, wanted, most)
+                self.exact_level(family, wanted, most).map(Reached::from)
             }
             Wanted::Accuracy(wanted) => self.simulated_level(family, wanted, most),
-            Wanted::Utility(target) => self.asymptotic_level(family, target, most),
+            Wanted::Utility(target) => self.asymptotic_level(family, target, most).map(Reached::from),
         }
     }
 
@@ -95,7 +114,7 @@ impl Chooser<'_> {
             let (protocol, _) = family.at(&self.prior, epsilon, self.spec.sizing())?;
             Some(self.at_users(&protocol, Choice::Asymptote).answer.number()?.value)
         };
-        let level = smallest(most, CLOSE, |epsilon| Some(metric(epsilon)? >= target.value()))?;
+        let level = crossing(most, |epsilon| Some(metric(epsilon)? - target.value()))?;
         // How far the level is off follows from how far the asymptote may be, by the slope there.
         let slope = (metric(1.01 * level).unwrap_or(f64::NAN) - metric(level)?) / 0.01;
         let error = level * self.spec.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
@@ -103,7 +122,7 @@ impl Chooser<'_> {
     }
 
     /// By simulation: a level at which the error is the one wanted, as far as can be told.
-    fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
+    fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Reached> {
         // The typical error of the linear estimate, and what power of it the wanted error is like.
         let shape = |epsilon: f64| Some(self.error_at(family, epsilon, ErrorMeasure::default())?.value);
         let power = if wanted.measure.distance == Distance::SquaredL2 { 2.0 } else { 1.0 };
@@ -116,7 +135,8 @@ impl Chooser<'_> {
             let close = (found.value - wanted.most).abs() <= found.error || high <= 1.001 * low;
             if close || step == STEPS {
                 let slope = (shape(at / 1.01)? / shape(at)?).ln() / 1.01f64.ln() * power;
-                return Some(Evaluation::new(at, at * found.error / found.value / slope, Method::MonteCarlo));
+                let level = Evaluation::new(at, at * found.error / found.value / slope, Method::MonteCarlo);
+                return Some(Reached { level, error: Some(found) });
             }
             if found.value > wanted.most && at >= most {
                 return None;
@@ -135,6 +155,46 @@ impl Chooser<'_> {
     }
 }
 
+/// Where a curve that rises with the level becomes positive, to a relative width of [`CLOSE`]; `None` if it is negative at `most`. A value of the curve takes
+/// long, so a bracket is opened around 1 and closed by Illinois' false position in the logarithm of the level.
+fn crossing(most: f64, curve: impl Fn(f64) -> Option<f64>) -> Option<f64> {
+    let start = most.min(1.0);
+    let first = (start, curve(start)?);
+    let (mut low, mut high) = (first, first);
+    while high.1 < 0.0 && high.0 < most {
+        low = high;
+        high.0 = (2.0 * high.0).min(most);
+        high.1 = curve(high.0)?;
+    }
+    while low.1 >= 0.0 && low.0 > LEAST {
+        high = low;
+        low.0 = (0.5 * low.0).max(LEAST);
+        low.1 = curve(low.0)?;
+    }
+    if high.1 < 0.0 {
+        return None;
+    }
+    // Neither end may stay for two steps with its whole weight.
+    let (mut low_weight, mut high_weight) = (low.1, high.1);
+    for step in 0..STEPS_OF_CURVE {
+        if high.0 <= (1.0 + CLOSE) * low.0 || high.1 <= 0.0 {
+            break;
+        }
+        let share = if step % 4 == 3 { 0.5 } else { low_weight / (low_weight - high_weight) };
+        let at = low.0 * (high.0 / low.0).powf(share.clamp(0.0, 1.0));
+        let value = curve(at)?;
+        if value >= 0.0 {
+            (high, high_weight, low_weight) = ((at, value), value, 0.5 * low_weight);
+        } else {
+            (low, low_weight, high_weight) = ((at, value), value, 0.5 * high_weight);
+        }
+        if value >= 0.0 && value <= FLAT {
+            break;
+        }
+    }
+    Some(high.0)
+}
+
 /// The smallest level up to `most` that meets a condition that all larger ones meet, to that relative width; `None` if `most` does not meet it.
 fn smallest(most: f64, width: f64, meets: impl Fn(f64) -> Option<bool>) -> Option<f64> {
     if !meets(most)? {
@@ -149,4 +209,31 @@ fn smallest(most: f64, width: f64, meets: impl Fn(f64) -> Option<bool>) -> Optio
         if meets(middle)? { high = middle } else { low = middle }
     }
     Some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// The level is reached, a little less does not reach it, and few values are asked for.
+    #[test]
+    fn a_curve_is_crossed_in_few_steps() {
+        for at in [3e-6, 0.01, 0.3, 1.0, 2.5, 40.0] {
+            let asked = Cell::new(0);
+            let curve = |epsilon: f64| {
+                asked.set(asked.get() + 1);
+                Some(epsilon.ln().min(4.0).tanh() - f64::ln(at).min(4.0).tanh())
+            };
+            let found = crossing(60.0, curve).unwrap();
+            assert!(curve(found).unwrap() >= 0.0, "{at} {found}");
+            // Far from 1 the curve is flat, and a level is as good as another.
+            let near = (0.1..10.0).contains(&at);
+            assert!(!near || (found >= at * (1.0 - 1e-9) && found <= at * (1.0 + 2e-6)), "{at} {found}");
+            assert!(asked.get() < 45, "{at} took {}", asked.get());
+        }
+        assert!(crossing(60.0, |epsilon| Some(epsilon - 61.0)).is_none());
+        assert_eq!(crossing(60.0, |_| Some(1.0)), Some(LEAST));
+    }
 }

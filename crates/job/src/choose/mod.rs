@@ -12,6 +12,7 @@ mod runner;
 pub use lead::{Excess, Lead};
 
 use sottovoce::design::{Effort, Requirement, best_protocol};
+use sottovoce::estimate::Estimator;
 use sottovoce::information::{Choice, Progress};
 use sottovoce::metric::{Settings, Watcher};
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
@@ -28,6 +29,10 @@ use runner::{Criterion, Runner, ranked};
 
 /// The error of the digits, in base e, to which protocols are judged at the number of users.
 const DIGIT: f64 = 0.02;
+
+/// The standard error, relative to the error, to which the posterior mean is judged unless the user wants otherwise: one collection may take half a second,
+/// and every level that is tried takes many.
+const SLOW: f64 = 0.05;
 
 /// What is asked, as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,7 +199,8 @@ impl Chooser<'_> {
             Criterion::Error => self.error(&runner.protocol, self.spec.measure()),
             _ => self.utility(&runner.protocol),
         };
-        Some(Runner { score: score?, ..runner })
+        let error = score.filter(|_| criterion == Criterion::Error);
+        Some(Runner { score: score?, error, ..runner })
     }
 
     fn utility(&self, protocol: &Protocol) -> Option<Evaluation> {
@@ -203,7 +209,10 @@ impl Chooser<'_> {
 
     /// How far estimated frequencies are off with these users.
     fn error(&self, protocol: &Protocol, measure: ErrorMeasure) -> Option<Evaluation> {
-        let (prior, settings, watcher) = (&self.prior, self.spec.settings, self.watcher);
+        let (prior, watcher) = (&self.prior, self.watcher);
+        let slow = measure.estimator == Estimator::PosteriorMean;
+        let tolerance = self.spec.settings.tolerance.or(slow.then_some(SLOW));
+        let settings = Settings { tolerance, ..self.spec.settings };
         ErrorCurve { protocol, prior, measure, settings, watcher }.at(self.spec.users).number()
     }
 
@@ -245,8 +254,7 @@ impl Chooser<'_> {
             report_bits: runner.protocol.report_bits(),
             outputs: runner.protocol.outputs(),
         };
-        let known = (self.spec.criterion() == Criterion::Error).then_some(runner.score);
-        let error = known.or_else(|| self.error(&runner.protocol, self.spec.measure()));
+        let error = runner.error.or_else(|| self.error(&runner.protocol, self.spec.measure()));
         Choosable { candidate, error }
     }
 
@@ -273,7 +281,9 @@ impl Chooser<'_> {
             None => self.judge(&best),
         };
         let least_level = match (runner.family, enough, self.spec.epsilon) {
-            (Some(family), Some(true), Some(most)) => self.least_level(family, most),
+            (Some(family), Some(true), Some(most)) => {
+                self.least_level(family, most).map(|reached| reached.level)
+            }
             _ => None,
         };
         Ok(ChooseReport {

@@ -28,6 +28,8 @@ pub(super) struct Runner {
     pub family: Option<Family>,
     /// The level, the error or the utility, as the criterion asks.
     pub score: Evaluation,
+    /// How far estimates are off, where the score took it.
+    pub error: Option<Evaluation>,
 }
 
 /// A design is as good as a protocol with a name where its utility is no larger than by this, or its error no smaller than by this part.
@@ -49,7 +51,7 @@ impl Runner {
     ) -> Option<Self> {
         let again = matches!(&protocol, Protocol::SubsetSelection(subset) if subset.size() == 1);
         let score = Evaluation::new(f64::NAN, 0.0, Method::ClosedForm);
-        (!again).then_some(Runner { name, protocol, spec, family, score })
+        (!again).then_some(Runner { name, protocol, spec, family, score, error: None })
     }
 }
 

@@ -142,8 +142,10 @@ impl CompareSpec {
             None => telling(&quantities, matched),
         };
         if sort.direction().is_none() || (sort.needs_users() && !with_users) {
-            let allowed =
-                "a metric of which more or less is better, and with --n if it needs a number of users";
+            let allowed = match sort.direction() {
+                Some(_) => "known without a number of users: give --n, or sort by another metric",
+                None => "a metric of which more or less is better",
+            };
             return Err(Error::Setting { name: "sort", value: sort.name().into(), allowed });
         }
         let quantities =
@@ -215,13 +217,14 @@ fn wanted(text: &str, with_users: bool) -> Result<Wanted> {
     let value =
         if quantity.is_share() { share(value)? } else { value.trim().parse().map_err(|_| wrong())? };
     if !value.is_finite() || (quantity.is_share() && !(value > 0.0 && value < 1.0)) {
-        let allowed = if quantity.is_share() { "between 0 and 1, as shares are" } else { "a finite number" };
+        let allowed =
+            if quantity.is_share() { "above 0 and below 1, as shares are" } else { "a finite number" };
         return Err(Error::Setting { name: quantity.name(), value: value.to_string(), allowed });
     }
     Ok(Wanted { quantity, value })
 }
 
-/// Utility, unless it or an error is what was matched: then privacy.
+/// Utility, unless it or an error is what was matched: then privacy. Never what was matched, which is the same for all.
 fn telling(quantities: &[Quantity], matched: Option<Wanted>) -> Quantity {
     let matched = matched.map(|w| w.quantity);
     let utilities = [Metric::DigitUtility, Metric::EffectiveParticipation].map(Quantity::Metric);
@@ -229,7 +232,7 @@ fn telling(quantities: &[Quantity], matched: Option<Wanted>) -> Quantity {
         return Metric::AveragePrivacy.into();
     }
     let shown = |q: &&Quantity| quantities.contains(q);
-    let other = quantities.iter().find(|q| q.direction().is_some());
+    let other = quantities.iter().find(|q| q.direction().is_some() && Some(**q) != matched);
     utilities.iter().find(shown).or(other).copied().unwrap_or(Metric::EffectiveParticipation.into())
 }
 
@@ -280,12 +283,14 @@ impl CompareJob {
         let key = |c: &Contender| c.number(self.sort).map_or(f64::NEG_INFINITY, |e| sign * e.value);
         contenders.sort_by(|l, r| key(r).total_cmp(&key(l)));
         let best = contenders.first().and_then(|c| c.number(self.sort));
+        // What was matched is the same for all, as far as it was solved for.
+        let same = self.matched.is_some_and(|wanted| wanted.quantity == self.sort);
         for contender in &mut contenders {
             let behind = |e: Evaluation, best: Evaluation| {
                 sign * (best.value - e.value) > 2.0 * (e.error + best.error) + 1e-12
             };
             let number = contender.number(self.sort);
-            contender.best = number.zip(best).is_some_and(|(e, best)| !behind(e, best));
+            contender.best = number.zip(best).is_some_and(|(e, best)| same || !behind(e, best));
         }
         Round { at, contenders }
     }
@@ -511,6 +516,22 @@ mod tests {
         let subset = comparison.rounds[0].contenders.iter().find(|c| c.position == 3).unwrap();
         let level = subset.protocol.parameter(Parameter::Epsilon).unwrap();
         assert!(level > 1.0 && level < 1.02, "{level}");
+    }
+
+    /// What was matched is the same for all but for the last digits of the solver, and is nobody's merit.
+    #[test]
+    fn what_is_matched_does_not_decide() {
+        let matched = |sort: Option<&str>| CompareSpec {
+            matched: Some("s_mu=0.95".into()),
+            users: Some(1_000),
+            metrics: vec!["s_mu".into(), "rms".into()],
+            sort: sort.map(Into::into),
+            ..spec(&FOUR)
+        };
+        let comparison = matched(None).check().unwrap().run();
+        assert_eq!(comparison.sort, TYPICAL_ERROR);
+        let asked = matched(Some("s_mu")).check().unwrap().run();
+        assert!(asked.rounds[0].contenders.iter().all(|c| c.best), "{:?}", asked.rounds);
     }
 
     #[test]

@@ -206,10 +206,13 @@ fn less_would_do(report: &ChooseReport) -> Option<String> {
 /// The linear estimate is not the best use of the reports.
 fn others_do_better(report: &ChooseReport) -> Option<String> {
     let judged = matches!(report.wanted, Some(Wanted::Accuracy(_)));
+    let exact = if report.measure.is_closed_form() { ", whose error is a closed form" } else { "" };
     (judged && report.measure.estimator == Estimator::Linear).then(|| {
-        "This is judged by the linear estimate, whose error is a closed form. The posterior, and estimates that know that no share is negative, make \
-         more of the same reports: judged by the estimator norm_sub, ml or posterior_mean, less epsilon may do."
-            .into()
+        format!(
+            "This is judged by the linear estimate{exact}. The posterior, and estimates that know that no share is negative, make more of the same \
+             reports: judged by the estimator norm_sub, ml or posterior_mean, less epsilon may do. That is simulated: norm_sub takes seconds, ml \
+             longer, and posterior_mean many minutes."
+        )
     })
 }
 

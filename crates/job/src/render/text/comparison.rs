@@ -46,7 +46,7 @@ fn heading(document: &mut Document, report: &Comparison) {
     if let Some(wanted) = report.matched {
         document.fact("Matched", format!("{} for all, by their epsilon", matched(wanted)));
     }
-    document.fact("Sorted by", format!("{}, {}", column(report.sort), better(report.sort)));
+    document.fact("Sorted by", format!("{}, {}", report.sort.symbol(), better(report.sort)));
     document.line(Emphasis::Plain, "");
 }
 
@@ -80,6 +80,17 @@ fn in_unit(quantity: Quantity, e: Evaluation) -> Evaluation {
 /// The name of a column, which says its unit where it has one.
 fn column(quantity: Quantity) -> String {
     if quantity == TYPICAL_ERROR { "error, points".into() } else { quantity.symbol().into() }
+}
+
+/// The unit after a number in a sentence, where it has one.
+fn unit(quantity: Quantity) -> &'static str {
+    if quantity == TYPICAL_ERROR { " percentage points" } else { "" }
+}
+
+/// What an axis shows.
+fn axis_name(quantity: Quantity) -> String {
+    let unit = if quantity == TYPICAL_ERROR { " in points" } else { "" };
+    format!("{}{unit}, {}", quantity.symbol(), better(quantity))
 }
 
 /// What decides, as it is shown.
@@ -148,7 +159,7 @@ fn error(contender: &Contender, quantity: Quantity) -> String {
 
 /// Who is best, and by how much.
 fn verdict(report: &Comparison, round: &Round) -> String {
-    let (symbol, sort) = (column(report.sort), report.sort);
+    let (symbol, sort) = (report.sort.symbol(), report.sort);
     let name = |c: &Contender| report.names[c.position].clone();
     let best: Vec<&Contender> = round.contenders.iter().filter(|c| c.best).collect();
     let next = round.contenders.iter().find(|c| !c.best && c.number(sort).is_some());
@@ -160,10 +171,11 @@ fn verdict(report: &Comparison, round: &Round) -> String {
                 deciding(report, next).map_or(f64::NAN, |e| e.value),
             );
             format!(
-                "* {} has the best {symbol} ({}): {}, against {} for {}, the next.",
+                "* {} has the best {symbol} ({}): {}{}, against {} for {}, the next.",
                 name(winner),
                 better(sort),
                 rounded(high, DIGITS),
+                unit(sort),
                 rounded(low, DIGITS),
                 name(next)
             )
@@ -209,22 +221,23 @@ fn bars(report: &Comparison, round: &Round) -> Chart {
             Some((e.value - 2.0 * e.error, e.value + 2.0 * e.error)).filter(|_| e.error.is_finite());
         let name = &report.names[contender.position];
         let note = Some(format!(
-            "{name}: {} {} ± {}",
-            column(report.sort),
+            "{name}: {} {} ± {}{}",
+            report.sort.symbol(),
             rounded(e.value, 7),
-            rounded(e.error, 2)
+            rounded(e.error, 2),
+            unit(report.sort)
         ));
         Point { x: e.value, y: row as f64, interval, label: Some(rounded(e.value, DIGITS)), note }
     };
     let points = numbers.enumerate().map(point).collect();
-    let symbol = column(report.sort);
+    let symbol = report.sort.symbol();
     Chart::new(
         format!("{symbol} by protocol"),
-        Axis::new(format!("{symbol}, {}", better(report.sort)), Scale::Linear),
+        Axis::new(axis_name(report.sort), Scale::Linear),
         Axis::rows(names),
     )
     .under(circumstances(report))
-    .with(Series::new(symbol.clone(), Form::Bars, points))
+    .with(Series::new(symbol, Form::Bars, points))
     .saying(verdict(report, round).trim_start_matches("* ").to_owned())
 }
 
@@ -242,11 +255,11 @@ fn curves(report: &Comparison) -> Chart {
     let ends = report.rounds.first().and_then(|r| r.at).zip(report.rounds.last().and_then(|r| r.at));
     let mut axis = Axis::new(swept.name(), x);
     axis.range = ends.filter(|(low, high)| low < high);
-    let symbol = column(report.sort);
+    let symbol = report.sort.symbol();
     let mut chart = Chart::new(
         format!("{symbol} against {}", swept.name()),
         axis,
-        Axis::new(format!("{symbol}, {}", better(report.sort)), Scale::Linear),
+        Axis::new(axis_name(report.sort), Scale::Linear),
     )
     .under(circumstances(report));
     for (position, name) in report.names.iter().enumerate() {
@@ -286,7 +299,7 @@ fn stretches(report: &Comparison) -> Vec<(f64, f64, String)> {
 }
 
 fn winners(report: &Comparison) -> Table {
-    let mut table = Table::new([format!("best {}", column(report.sort)), "from".into(), "to".into()]);
+    let mut table = Table::new([format!("best {}", report.sort.symbol()), "from".into(), "to".into()]);
     for (from, to, names) in stretches(report) {
         table.row(Emphasis::Plain, [names, rounded(from, 5), rounded(to, 5)]);
     }

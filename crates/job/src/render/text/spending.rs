@@ -4,13 +4,9 @@ use sottovoce::metric::Answer;
 use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::clipped;
 use crate::budget::{Account, BudgetReport};
-use crate::describe::summary;
+use crate::describe::brief;
 use crate::render::number::rounded;
-
-/// Most letters of the name of a protocol.
-const NAME: usize = 36;
 
 /// What each protocol spends, laid end to end, above what they spend together, with the limit; none where something has no finite value.
 pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart> {
@@ -30,7 +26,7 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
     let axis = Axis::new(unit, Scale::Linear);
     let mut chart = Chart::new(title, axis, Axis::rows(["added up", "together"]));
     for (protocol, x) in report.protocols.iter().zip(each) {
-        chart = chart.with(Series::new(clipped(&summary(protocol), NAME), Form::Stacked, vec![part(x, 0)]));
+        chart = chart.with(Series::new(brief(protocol), Form::Stacked, vec![part(x, 0)]));
     }
     let name = if account.together.bracketed { "all together, at most" } else { "all together" };
     chart = chart.with(Series::new(name, Form::Stacked, vec![part(together, 1)]));
