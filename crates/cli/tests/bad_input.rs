@@ -452,7 +452,10 @@ fn tallies_that_name_no_protocol_need_one() {
 #[test]
 fn what_is_matched_or_chosen_is_in_range() {
     let compare = ["compare", "-p", "grr:a=3,eps=1", "oue:a=3,eps=1", "--match"];
-    refused(&[&compare[..], &["s_mu=2"]].concat(), &["2 is above 1 and has no percent sign; write 2% or 0.02"]);
+    refused(
+        &[&compare[..], &["s_mu=2"]].concat(),
+        &["2 is above 1 and has no percent sign; write 2% or 0.02"],
+    );
     refused(&[&compare[..], &["s_mu=200%"]].concat(), &["s_mu = 2 is not between 0 and 1"]);
     refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
     let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
@@ -462,7 +465,10 @@ fn what_is_matched_or_chosen_is_in_range() {
     );
     let users = ["users", "-p", "grr:a=3,eps=1"];
     refused(&[&users[..], &["--accuracy=-1%"]].concat(), &["accuracy = -0.01 is not above 0"]);
-    refused(&[&users[..], &["--accuracy=1%%"]].concat(), &["a share is a fraction from 0 to 1 such as 0.01, or a percentage such as 1%"]);
+    refused(
+        &[&users[..], &["--accuracy=1%%"]].concat(),
+        &["a share is a fraction from 0 to 1 such as 0.01, or a percentage such as 1%"],
+    );
 }
 
 /// One rule for all shares: a fraction, or a percentage with its sign. Whoever writes 95 is told how to write it.
@@ -474,10 +480,14 @@ fn shares_are_written_in_one_way() {
         refused(&with("95"), &["95 is above 1 and has no percent sign; write 95% or 0.95"]);
         refused(&with("1"), &["level"]);
     }
-    for command in [&["design", "--a", "3"][..], &["choose", "--a", "3", "--n", "9"], &["budget", "-p", "grr:a=3,eps=1"]] {
+    for command in
+        [&["design", "--a", "3"][..], &["choose", "--a", "3", "--n", "9"], &["budget", "-p", "grr:a=3,eps=1"]]
+    {
         refused(&[command, &["--min-average-privacy", "90"]].concat(), &["write 90% or 0.9"]);
     }
-    for command in [&["users", "-p", "grr:a=3,eps=1"][..], &["choose", "--a", "3", "--n", "9", "--epsilon", "1"]] {
+    for command in
+        [&["users", "-p", "grr:a=3,eps=1"][..], &["choose", "--a", "3", "--n", "9", "--epsilon", "1"]]
+    {
         refused(&[command, &["--u-distr", "50"]].concat(), &["write 50% or 0.5"]);
         refused(&[command, &["--accuracy", "5"]].concat(), &["write 5% or 0.05"]);
         // 1 is a fraction by the rule, and an error of 100 points is nothing to want.

@@ -206,7 +206,8 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
     let summary = desk.run(&["tally", "r1.parquet", "r2.parquet", "--form", "patterns", "-o", "p.json"]);
     assert!(summary["different"].as_u64().unwrap() > 65_536);
     // What was said to be its size is its size, within a fifth.
-    let said: f64 = note.split("up to ").nth(2).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    let said: f64 =
+        note.split("up to ").nth(2).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
     let size = desk.read("p.json").len() as f64 / 1e6;
     assert!((size / said - 1.0).abs() < 0.2, "{said} MB, but {size}");
     desk.run(&["merge", "p.json", "--form", "supports", "-o", "s.json"]);

@@ -7,6 +7,7 @@ use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracies};
 use sottovoce::estimate::Estimator;
 use sottovoce::information::Progress;
 use sottovoce::metric::{self, Absence, Sought, Step, Watcher};
+use sottovoce::stop::caught;
 
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
@@ -136,7 +137,8 @@ impl AccuracySpec {
             Settings { tolerance, seed: self.seed, prior: Some(&subject.prior), observer: Some(&hear) };
         let protocol = &subject.protocol.protocol;
         let place = place.of(&subject.prior);
-        match accuracies(protocol, n, estimator, distances, place, &settings) {
+        let found = caught(|| accuracies(protocol, n, estimator, distances, place, &settings));
+        match found.unwrap_or(Err(sottovoce::Error::Stopped)) {
             Ok(found) => found.into_iter().map(|found| found.map_err(|error| error.to_string())).collect(),
             Err(error) => vec![Err(error.to_string()); distances.len()],
         }

@@ -21,7 +21,11 @@ impl Summary {
     /// Whether patterns were given up for supports, with what is to be said about it.
     pub fn lost_patterns(&self) -> Option<&str> {
         let supports = self.facts.iter().any(|(name, value)| *name == "form" && value == "supports");
-        self.notes.iter().find(|note| note.starts_with("Kept as supports")).filter(|_| supports).map(String::as_str)
+        self.notes
+            .iter()
+            .find(|note| note.starts_with("Kept as supports"))
+            .filter(|_| supports)
+            .map(String::as_str)
     }
 }
 

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 
 use super::low_rank::{DiagonalPlusLowRank, ln_det_positive};
 use super::{DenseMatrix, ExponentialSum, FisherInformation, Point, RandomizedResponse};
+use crate::stop::check;
 
 /// Subset selection: report a `k`-subset of the inputs, those that contain the own input being `e^ε` times as likely.
 ///
@@ -79,6 +80,7 @@ impl SubsetSelection {
         let mut tilt = (size as f64 / (self.inputs - size) as f64).ln();
         let mut angles = Vec::new();
         for (ln_weight, rate) in self.sum.terms() {
+            check();
             let scale = if flipped { rate * self.beta() } else { -rate * self.beta() };
             let base = if flipped { rate * self.epsilon.exp() } else { rate };
             let exponents: Vec<f64> = point.p().iter().map(|p_x| scale * p_x).collect();
@@ -110,6 +112,7 @@ impl SubsetSelection {
         let roots: Vec<f64> = ln_diagonal.iter().map(|ln_d| (-0.5 * ln_d).exp()).collect();
         let (mut scaled, mut subtracted) = (Vec::new(), Vec::new());
         for angle in angles {
+            check();
             let (real, imaginary) = angle.halves(&roots);
             scaled.push(real);
             subtracted.push(false);
@@ -126,6 +129,7 @@ impl SubsetSelection {
         let halves: Vec<_> = angles.iter().map(|angle| angle.halves(&vec![1.0; a])).collect();
         let mut information: Vec<Vec<f64>> = (0..a).map(|x| vec![0.0; x + 1]).collect();
         for (real, imaginary) in &halves {
+            check();
             let relative = |half: &[f64]| half.iter().map(|v| v - half[reference]).collect::<Vec<_>>();
             let (real, imaginary) = (relative(real), relative(imaginary));
             for (x, row) in information.iter_mut().enumerate() {

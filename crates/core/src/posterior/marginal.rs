@@ -15,6 +15,7 @@ use super::summary::{Options, Summary, mixed};
 use crate::information::gauss::legendre;
 use crate::prior::{Dirichlet, Prior};
 use crate::special::{exp_m1_excess, ln_beta, ln1p_excess, stirling_correction};
+use crate::stop::check;
 
 /// Nodes of a panel.
 const ORDER: usize = 16;
@@ -119,6 +120,7 @@ impl<'a> Marginal<'a> {
 
     /// `ln` of the density with respect to the log-odds.
     fn ln_at(&self, u: f64) -> f64 {
+        check();
         let (ln_p, ln_q) = logarithms(u);
         self.beta.ln_at(u) + (self.ln_factor)(ln_p, ln_q)
     }
