@@ -74,6 +74,11 @@ impl Stop {
     }
 }
 
+/// On how many threads the run of this thread works.
+pub fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
 /// Bytes of the stack of each thread, as main threads have.
 const STACK: usize = 8 << 20;
 

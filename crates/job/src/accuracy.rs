@@ -9,6 +9,7 @@ use sottovoce::information::Progress;
 use sottovoce::metric::{self, Absence, Sought, Step, Watcher};
 use sottovoce::stop::caught;
 
+use crate::admission::{accuracy_bytes, admit};
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
 use crate::source::Written;
@@ -94,6 +95,9 @@ impl AccuracySpec {
         check_users(&self.users)?;
         let (estimators, distances) = (estimators(&self.estimators)?, distances(&self.distances)?);
         let protocol = &subject.protocol.protocol;
+        let closed_form = estimators.iter().all(|estimator| *estimator == Estimator::Linear);
+        let most = self.users.iter().copied().max().unwrap_or(0);
+        admit(accuracy_bytes(protocol, most, closed_form))?;
         let rank = protocol.rank()?.value;
         if rank < protocol.inputs() {
             return Err(sottovoce::Error::NotFaithful { rank, a: protocol.inputs() }.into());

@@ -174,8 +174,8 @@ impl<'a> Simulation<'a> {
         let holders = multinomial(self.n, p, rng);
         let mut counts = std::collections::HashMap::<Output, u64>::new();
         for (x, t_x) in holders.into_iter().enumerate() {
-            check();
             for _ in 0..t_x {
+                check();
                 *counts.entry(self.protocol.sample(x, rng)?).or_default() += 1;
             }
         }

@@ -92,6 +92,10 @@ impl FisherInformation for DenseMatrix {
         4.0 * self.rows.len() as f64 * self.inputs as f64
     }
 
+    fn numbers(&self, _smallest: f64) -> f64 {
+        3.0 * self.rows.len() as f64
+    }
+
     fn ln_det(&self, point: &Point) -> f64 {
         let (mut columns, ln_scales) = self.columns(point);
         if ln_scales.iter().any(|&ln_scale| ln_scale > LN_LARGEST_SCALE) {

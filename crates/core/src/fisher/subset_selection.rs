@@ -94,7 +94,8 @@ impl SubsetSelection {
     fn ln_det_structured(&self, point: &Point) -> f64 {
         let angles = self.angles(point);
         let low_rank = self.low_rank(&angles).and_then(|sum| sum.ln_det_off_one(self.tolerance * 1e-2));
-        let ln_rest = low_rank.unwrap_or_else(|| self.ln_det_formed(&angles, point));
+        let formed = || (self.inputs <= MOST_INPUTS_FORMED).then(|| self.ln_det_formed(&angles, point));
+        let ln_rest = low_rank.or_else(formed).unwrap_or(f64::NAN);
         (self.inputs as f64 - 1.0) * self.ln_unit() + ln_rest
     }
 
@@ -144,6 +145,9 @@ impl SubsetSelection {
         ln_det_positive(without(information, reference)).unwrap_or(f64::NAN)
     }
 }
+
+/// Beyond, the matrix itself would take more than half a gigabyte.
+const MOST_INPUTS_FORMED: usize = 1 << 13;
 
 /// The lower triangle without row and column `reference`.
 fn without(mut triangle: Vec<Vec<f64>>, reference: usize) -> Vec<Vec<f64>> {
@@ -323,6 +327,15 @@ impl FisherInformation for SubsetSelection {
             Some(matrix) => matrix.operations(smallest),
             None => self.inputs as f64 * self.sum.len() as f64 * ANGLES_TIMES_RANK,
         }
+    }
+
+    /// Each exponential has at most `cut/2 + 2` angles (see [`Tilted::count`]); each angle has two vectors, and two more in the sum that is spanned.
+    fn numbers(&self, smallest: f64) -> f64 {
+        if let Some(matrix) = &self.matrix {
+            return matrix.numbers(smallest);
+        }
+        let angles = 2.0 - 0.5 * (self.tolerance * 1e-3).ln();
+        self.inputs as f64 * (4.0 * self.sum.len() as f64 * angles + 64.0)
     }
 
     fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {

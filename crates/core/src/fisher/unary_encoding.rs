@@ -226,6 +226,17 @@ impl FisherInformation for UnaryEncoding {
         self.inputs as f64 * terms * RANK
     }
 
+    /// The terms, the basis of their span, which is no larger, and some vectors.
+    fn numbers(&self, smallest: f64) -> f64 {
+        let terms = match &self.form {
+            Form::Constant | Form::Erasure => 1.0,
+            Form::Enumerated(matrix) => return matrix.numbers(smallest),
+            Form::Certain => 40.0 / smallest.min(1.0),
+            Form::Regular(sum) => sum.len() as f64,
+        };
+        self.inputs as f64 * (2.0 * terms + 16.0)
+    }
+
     fn ln_det_error(&self) -> f64 {
         match &self.form {
             Form::Constant | Form::Erasure | Form::Enumerated(_) => 0.0,

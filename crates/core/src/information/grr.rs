@@ -58,7 +58,10 @@ impl Window {
     /// The logarithms must be concave, as those of all polynomials here are.
     fn around(peak: usize, degree: usize, cutoff: f64, ln_coefficient: impl Fn(usize) -> f64) -> Window {
         let (ln_scale, ln_cutoff) = (ln_coefficient(peak), cutoff.ln());
-        let relative = |k: usize| ln_coefficient(k) - ln_scale;
+        let relative = |k: usize| {
+            check();
+            ln_coefficient(k) - ln_scale
+        };
         let mut coefficients: Vec<f64> =
             (0..peak).rev().map(relative).take_while(|ln| *ln > ln_cutoff).map(f64::exp).collect();
         let low = peak - coefficients.len();

@@ -104,6 +104,7 @@ struct Panel {
 impl<'a> Marginal<'a> {
     /// The beta distribution with these parameters, times `g`; the whole need not integrate to 1.
     pub(crate) fn new((a, b): (f64, f64), ln_factor: LnFactor<'a>) -> Self {
+        check();
         let (beta, rule) = (Beta::new(a, b), legendre(ORDER));
         let mut marginal = Marginal { beta, ln_factor, ln_peak: 0.0, total: 1.0, panels: Vec::new(), rule };
         let peak = peak(&|u| marginal.ln_at(u));
