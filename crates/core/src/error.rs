@@ -342,8 +342,8 @@ fn in_bytes(bytes: u64) -> String {
     let units = ["bytes", "kB", "MB", "GB", "TB"];
     let thousands = (bytes.max(1).ilog10() / 3).min(units.len() as u32 - 1);
     let number = bytes as f64 / 1000f64.powi(thousands as i32);
-    let places = usize::from(thousands > 0 && number < 10.0);
-    format!("{number:.places$} {}", units[thousands as usize])
+    let rounded = if number < 10.0 { (number * 10.0).round() / 10.0 } else { number.round() };
+    format!("{rounded} {}", units[thousands as usize])
 }
 
 fn design_hint(limited: bool) -> &'static str {

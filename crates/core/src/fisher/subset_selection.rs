@@ -329,13 +329,13 @@ impl FisherInformation for SubsetSelection {
         }
     }
 
-    /// Each exponential has at most `cut/2 + 2` angles (see [`Tilted::count`]); each angle has two vectors, and two more in the sum that is spanned.
+    /// Each exponential has at most `cut/2 + 2` angles (see [`Tilted::count`]); each angle has two vectors, two more in the sum, and as many of its span at most.
     fn numbers(&self, smallest: f64) -> f64 {
         if let Some(matrix) = &self.matrix {
             return matrix.numbers(smallest);
         }
         let angles = 2.0 - 0.5 * (self.tolerance * 1e-3).ln();
-        self.inputs as f64 * (4.0 * self.sum.len() as f64 * angles + 64.0)
+        self.inputs as f64 * (6.0 * self.sum.len() as f64 * angles + 64.0)
     }
 
     fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {

@@ -134,6 +134,7 @@ struct EachTally {
 
 impl EachTally {
     fn next_tally(&mut self) -> &[usize] {
+        check();
         if self.started {
             advance(&mut self.c);
         }
