@@ -1,7 +1,6 @@
 //! The commands, and the flags that they have in common.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anstyle::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,6 +20,7 @@ use crate::command::{
     schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
 };
 use crate::failure::say;
+use crate::limits::LimitArguments;
 use crate::watch::Watch;
 
 /// How private is a local differential privacy protocol, and how useful?
@@ -37,6 +37,8 @@ pub(crate) struct Arguments {
     /// Explain a metric: definition, meaning, range, cost
     #[arg(long, value_name = "METRIC")]
     pub(crate) explain: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -206,25 +208,6 @@ pub(crate) struct AccuracyArguments {
     /// Method for what depends on the number of users
     #[arg(long, value_enum, default_value_t)]
     pub(crate) method: MethodArgument,
-    #[command(flatten)]
-    pub(crate) time: TimeArguments,
-}
-
-/// How long a number may take.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Computation")]
-pub(crate) struct TimeArguments {
-    /// Time for each Monte Carlo number of many users, and for the search of a design; then the best so far is given [default: 120 a number, 600
-    /// a search]
-    #[arg(long, value_name = "SECONDS", value_parser = time_limit, allow_negative_numbers = true)]
-    time_limit: Option<Duration>,
-}
-
-impl TimeArguments {
-    /// Begins to watch.
-    pub(crate) fn watch(&self, output: &OutputArguments) -> Watch {
-        Watch::new(self.time_limit, output.quiet)
-    }
 }
 
 /// What every computation that may take long can be told: how good, how, and where its results go.
@@ -248,10 +231,9 @@ impl LongArguments {
         }
     }
 
-    /// Sets the number of threads, and begins to watch.
+    /// Begins to watch.
     pub(crate) fn watch(&self) -> Watch {
-        self.computation.set_threads();
-        self.accuracy.time.watch(&self.output)
+        Watch::new(self.output.quiet)
     }
 
     /// Writes the report in the format asked for.
@@ -268,14 +250,6 @@ pub(crate) fn number_of_users(text: &str) -> Result<u64, String> {
         (Ok(n), _) if n > 0 => Ok(n),
         (Err(_), Ok(n)) if whole(n) => Ok(n as u64),
         _ => Err("a number of users is a whole number of 1 or more, such as 1000 or 1e6".into()),
-    }
-}
-
-/// A positive time in seconds; `inf` is no limit.
-fn time_limit(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
-        _ => Err("a time limit is a number of seconds above 0".into()),
     }
 }
 
@@ -339,22 +313,6 @@ pub(crate) struct ComputationArguments {
     /// Number of threads [default: one for each processor]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-}
-
-impl ComputationArguments {
-    /// Sets the number of threads, if one was given.
-    pub(crate) fn set_threads(&self) {
-        set_threads(self.threads);
-    }
-}
-
-/// Sets the number of threads, if one was given.
-pub(crate) fn set_threads(threads: Option<u16>) {
-    if let Some(threads) = threads {
-        // The pool is set up once in the life of the process, and nothing has used it before.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
-        let _ = pool.build_global();
-    }
 }
 
 /// How reports or tallies are put together.
@@ -450,15 +408,6 @@ mod tests {
         assert_eq!(number_of_users("10_000"), Ok(10_000));
         for bad in ["0", "-1", "1.5", "nan", "1e99", "", "many"] {
             assert!(number_of_users(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn time_limits_are_positive() {
-        assert_eq!(time_limit("0.5"), Ok(Duration::from_millis(500)));
-        assert_eq!(time_limit("inf"), Ok(Duration::MAX));
-        for bad in ["0", "-1", "nan", "", "soon"] {
-            assert!(time_limit(bad).is_err(), "{bad}");
         }
     }
 }

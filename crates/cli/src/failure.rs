@@ -1,14 +1,16 @@
 //! What went wrong, told to the user, and the exit code that says it to programs.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::{Error, ErrorKind};
+use sottovoce_job::{Error, ErrorKind, NumbersError};
 use thiserror::Error as ThisError;
 
-use crate::watch::INTERRUPTED;
+use crate::signals::INTERRUPTED;
 
 /// Why a command did not finish.
 #[derive(Debug, ThisError)]
@@ -30,12 +32,57 @@ pub(crate) enum Failure {
         /// The file.
         path: PathBuf,
     },
-    /// Ctrl-C: what is known was printed, and a file was not touched.
-    #[error("these are the best results so far{}", unwritten.as_ref().map_or(String::new(), |p| format!("; {} was not written", p.to_string_lossy())))]
-    Interrupted {
+    /// The run was cut off: what is known was printed, and a file was not touched.
+    #[error("{cause}{told}{}", unwritten.as_ref().map_or(String::new(), |p| format!("; {} was not written", p.to_string_lossy())))]
+    Cut {
+        /// By what.
+        cause: Cause,
+        /// What was told nevertheless.
+        told: Told,
         /// The file that complete results would have been written to.
         unwritten: Option<PathBuf>,
     },
+}
+
+/// What cuts a run off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cause {
+    /// Ctrl-C.
+    Interrupted,
+    /// The time limit.
+    TimeOver {
+        /// It.
+        limit: Duration,
+    },
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Interrupted => Ok(()),
+            Cause::TimeOver { limit } => {
+                write!(f, "not done within the {} s of --time-limit; ", limit.as_secs_f64())
+            }
+        }
+    }
+}
+
+/// What a run that was cut off has told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Told {
+    /// What it knew by then.
+    SoFar,
+    /// Nothing.
+    Nothing,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Told::SoFar => "these are the best results so far",
+            Told::Nothing => "nothing is known yet",
+        })
+    }
 }
 
 /// The result of a command.
@@ -45,7 +92,7 @@ impl Failure {
     /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let (colour, what) = match self {
-            Failure::Interrupted { .. } => (AnsiColor::Yellow, "interrupted"),
+            Failure::Cut { cause: Cause::Interrupted, .. } => (AnsiColor::Yellow, "interrupted"),
             _ => (AnsiColor::Red, "error"),
         };
         say(colour, what, &self.to_string());
@@ -57,17 +104,23 @@ impl Failure {
 
     fn hint(&self) -> Option<String> {
         match self {
+            Failure::Job(Error::Numbers(NumbersError::TooMuchMemory { .. })) => {
+                Some("allow more with --max-memory".into())
+            }
             Failure::Job(error) => error.hint(),
             Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
-            Failure::Write { .. } | Failure::Interrupted { .. } => None,
+            Failure::Write { .. } | Failure::Cut { .. } => None,
         }
     }
 
     /// 2 for input that is wrong, too large or cannot be read; 130 after Ctrl-C; 1 for anything else.
-    fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Job(error) if !matches!(error.kind(), ErrorKind::NotConverged | ErrorKind::Write) => 2,
-            Failure::Interrupted { .. } => INTERRUPTED,
+            Failure::Job(error) => match error.kind() {
+                ErrorKind::NotConverged | ErrorKind::Write | ErrorKind::Stopped => 1,
+                _ => 2,
+            },
+            Failure::Cut { cause: Cause::Interrupted, .. } => INTERRUPTED,
             _ => 1,
         }
     }

@@ -6,32 +6,42 @@
 mod arguments;
 mod command;
 mod failure;
+mod limits;
 mod output;
 mod signals;
 mod watch;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
+    let start = Instant::now();
     signals::watch();
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+        // Commands that compute have the number of threads.
+        let threads = |(_, of): (_, &ArgMatches)| of.try_get_one::<u16>("threads").ok().flatten().copied();
+        Ok((matches.subcommand().and_then(threads), Arguments::from_arg_matches(&matches)?))
+    });
+    let (threads, arguments) = match parsed {
+        Ok(parsed) => parsed,
         Err(usage) => {
             // Nobody is left to be told that the pipe is closed.
             let _ = usage.print();
             return ExitCode::from(usage.exit_code() as u8);
         }
     };
-    let done = match (arguments.command, arguments.explain) {
+    let limits = arguments.limits;
+    let work = || match (arguments.command, arguments.explain) {
         (Some(command), _) => run(command),
         (None, Some(metric)) => command::explain::named(&metric),
         // Without arguments the parser has printed the help.
         (None, None) => Ok(()),
     };
+    let done = limits::enforced(&limits, threads, start, work);
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

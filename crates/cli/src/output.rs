@@ -10,8 +10,9 @@ use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render,
 use sottovoce_job::source::refuse_as_output;
 use sottovoce_job::{Replacement, Summary};
 
-use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments, set_threads};
-use crate::failure::{Failure, Result, say};
+use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments};
+use crate::failure::{Failure, Result, Told, say};
+use crate::limits;
 
 impl OutputArguments {
     /// Writes the document where the user wants it.
@@ -48,7 +49,8 @@ impl OutputArguments {
 impl PictureArguments {
     /// Draws the charts of the document, if the user wants pictures.
     pub(crate) fn write(&self, document: &Document, quiet: bool) -> Result {
-        let Some(path) = &self.picture else { return Ok(()) };
+        // Pictures, as files, are for complete results.
+        let Some(path) = self.picture.as_ref().filter(|_| !limits::is_cut()) else { return Ok(()) };
         for (position, chart) in document.charts().enumerate() {
             let path = numbered(path, position);
             write_file(&path, &picture(chart, &path))?;
@@ -82,6 +84,9 @@ static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Writes a file, complete or not at all, unless it is one of those that were read or written.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
+    if limits::is_cut() {
+        return Err(limits::cut(Told::Nothing, Some(path)));
+    }
     refuse_as_output(path)?;
     let failed = |error| Failure::Write { path: Some(path.to_owned()), error };
     // Unwrap safety: nothing panics while it holds the lock.
@@ -89,6 +94,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
     if path.canonicalize().is_ok_and(|path| written.contains(&path)) {
         return Err(failed(io::Error::other("something else was just written to it; name two files")));
     }
+    limits::begin_to_write();
     replace(path, bytes).map_err(failed)?;
     written.extend(path.canonicalize().ok().filter(|path| !is_stream(path)));
     Ok(())
@@ -96,6 +102,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result {
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn print(document: &Document) -> Result {
+    limits::begin_to_write();
     let unwritable = |error| Failure::Write { path: None, error };
     // The library's own standard output says nothing of a descriptor that cannot be written to.
     let mut output = anstream::AutoStream::auto(own(io::stdout()).map_err(unwritable)?);
@@ -158,7 +165,6 @@ fn style(emphasis: Emphasis) -> Style {
 impl CollectionOutput {
     /// Runs a job that writes a file, and prints its summary.
     pub(crate) fn run(&self, job: impl FnOnce(PathBuf) -> sottovoce_job::Result<Summary>) -> Result {
-        set_threads(self.threads);
         let printed = is_standard_output(&self.output);
         let summary = job(self.output.clone())?;
         if printed || self.quiet { Ok(()) } else { print(&summary.render(self.format.into())) }

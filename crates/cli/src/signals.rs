@@ -1,13 +1,16 @@
 //! Signals that end the process: Ctrl-C, and what the system sends when it shuts down (SIGTERM) or the terminal goes away (SIGHUP).
 //!
 //! Whatever command runs, a file that is not complete is removed before the process ends with the exit code of an interruption. A long
-//! computation that [listens](listening) hears of the first Ctrl-C and ends with what it knows.
+//! computation that [listens](listen) hears of the first Ctrl-C and ends with what it knows, within a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sottovoce_job::replacement;
 
-use crate::watch::INTERRUPTED;
+use crate::limits;
+
+/// The exit code of a process that was interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Whether a computation listens to Ctrl-C.
 static LISTENING: AtomicBool = AtomicBool::new(false);
@@ -33,6 +36,7 @@ fn interrupt() {
     if !LISTENING.load(Ordering::SeqCst) || HEARD.swap(true, Ordering::SeqCst) {
         end();
     }
+    limits::interrupt();
     if WORDS.load(Ordering::SeqCst) {
         crate::watch::write("\nstopping with what is known; press Ctrl-C again to quit at once\n");
     }

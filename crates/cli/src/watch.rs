@@ -1,4 +1,4 @@
-//! Long computations: a line that tells how far they are, a clock that ends them, and Ctrl-C.
+//! Long computations: a line that tells how far they are, a clock that ends those that have an answer at any moment, and Ctrl-C.
 //!
 //! The first Ctrl-C ends the running number with its best estimate and leaves out what has not been begun; the results so far are printed,
 //! and the exit code is 130. The second one ends the process at once.
@@ -12,12 +12,10 @@ use sottovoce_job::render::Document;
 use sottovoce_job::{Metric, Progress, Sought, Step};
 
 use crate::arguments::OutputArguments;
-use crate::failure::{Failure, Result};
+use crate::failure::{Result, Told};
+use crate::limits;
 use crate::output::print;
 use crate::signals;
-
-/// The exit code of a process that was interrupted.
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A line of progress is written this often.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -29,9 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const NUMBER_LIMIT: Duration = Duration::from_secs(120);
 const DESIGN_LIMIT: Duration = Duration::from_secs(600);
 
+/// Of the time that is left, the share of a number or of a design, after which others may come; and that of the draws of a posterior, after which only its summary
+/// does.
+const NUMBER_SHARE: f64 = 0.4;
+const DRAWS_SHARE: f64 = 0.75;
+
 /// Watches the computations of one command.
 pub(crate) struct Watch {
-    limit: Option<Duration>,
     /// Whether somebody sees a line of progress.
     seen: bool,
     clock: Mutex<Clock>,
@@ -40,29 +42,32 @@ pub(crate) struct Watch {
 /// When the running number was begun, and when something was last said about it.
 struct Clock {
     start: Instant,
+    /// How long it may take.
+    limit: Duration,
     said: Option<Instant>,
 }
 
 impl Watch {
     /// A watch that listens to Ctrl-C, ends each number after a time, and tells of progress unless it is to be quiet.
-    pub(crate) fn new(limit: Option<Duration>, quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let told = std::io::stderr().is_terminal();
         signals::listen(told);
-        Watch { limit, seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), said: None }) }
+        let limit = limits::share(DRAWS_SHARE).unwrap_or(NUMBER_LIMIT);
+        Watch { seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), limit, said: None }) }
     }
 
     /// Hears of a step, and says whether to go on.
     pub(crate) fn hear(&self, step: &Step) -> ControlFlow<()> {
-        let limit = self.limit.unwrap_or(if step.is_design() { DESIGN_LIMIT } else { NUMBER_LIMIT });
         // Unwrap safety: nothing panics while it holds the lock.
         let mut clock = self.clock.lock().unwrap();
         if step.progress.draws == 0 {
-            clock.start = Instant::now();
+            let usual = if step.is_design() { DESIGN_LIMIT } else { NUMBER_LIMIT };
+            (clock.start, clock.limit) = (Instant::now(), limits::share(NUMBER_SHARE).unwrap_or(usual));
         } else if self.seen && clock.is_due() {
-            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), limit)));
+            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), clock.limit)));
             clock.said = Some(Instant::now());
         }
-        if self.interrupted() || clock.start.elapsed() >= limit {
+        if self.interrupted() || clock.start.elapsed() >= clock.limit {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -80,7 +85,7 @@ impl Watch {
             ));
             clock.said = Some(Instant::now());
         }
-        if self.interrupted() || clock.start.elapsed() >= self.limit.unwrap_or(NUMBER_LIMIT) {
+        if self.interrupted() || clock.start.elapsed() >= clock.limit {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -90,21 +95,21 @@ impl Watch {
         signals::interrupted()
     }
 
-    /// Takes the line of progress away and writes the document; after Ctrl-C, to standard output, since a file is for complete results.
+    /// Takes the line of progress away and writes the document; after Ctrl-C or if time was over, to standard output, since a file is for complete results.
     pub(crate) fn write(&self, output: &OutputArguments, document: &Document) -> Result {
-        if self.interrupted() {
+        if self.interrupted() || limits::is_cut() {
             return self.print(output, document);
         }
         self.clear();
         output.write(document)
     }
 
-    /// Takes the line of progress away and prints the document. After Ctrl-C, a file is not written.
+    /// Takes the line of progress away and prints the document. After Ctrl-C or if time was over, a file is not written.
     pub(crate) fn print(&self, output: &OutputArguments, document: &Document) -> Result {
         self.clear();
         print(document)?;
-        if self.interrupted() {
-            return Err(Failure::Interrupted { unwritten: output.file().map(ToOwned::to_owned) });
+        if self.interrupted() || limits::is_cut() {
+            return Err(limits::cut(Told::SoFar, output.file()));
         }
         Ok(())
     }

@@ -310,6 +310,23 @@ pub enum Error {
     /// The search for a design ended without a protocol.
     #[error("the search for the best protocol did not converge")]
     DesignNotConverged,
+    /// The run was ended from outside ([`crate::stop`]).
+    #[error("stopped before it was done")]
+    Stopped,
+    /// A job that would take more memory than it may.
+    #[error("would take about {} of memory; at most {} is allowed", in_bytes(*.bytes), in_bytes(*.allowed))]
+    TooMuchMemory {
+        /// What it would take at most.
+        bytes: u64,
+        /// What it may take.
+        allowed: u64,
+    },
+    /// The system gives no threads to work on.
+    #[error("no threads to work on: {reason}")]
+    NoThreads {
+        /// What the system said.
+        reason: String,
+    },
     /// A linear-algebra routine did not converge.
     #[error("the singular values of a {rows} × {columns} matrix did not converge")]
     SingularValues {
@@ -318,6 +335,15 @@ pub enum Error {
         /// Columns.
         columns: usize,
     },
+}
+
+/// A number of bytes in a unit that leaves few digits.
+fn in_bytes(bytes: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB"];
+    let thousands = (bytes.max(1).ilog10() / 3).min(units.len() as u32 - 1);
+    let number = bytes as f64 / 1000f64.powi(thousands as i32);
+    let rounded = if number < 10.0 { (number * 10.0).round() / 10.0 } else { number.round() };
+    format!("{rounded} {}", units[thousands as usize])
 }
 
 fn design_hint(limited: bool) -> &'static str {
@@ -337,6 +363,8 @@ pub enum ErrorKind {
     NotConverged,
     /// The input is right, but beyond what we handle.
     Unsupported,
+    /// The run was ended from outside.
+    Stopped,
 }
 
 impl Error {
@@ -348,7 +376,10 @@ impl Error {
             | Error::PosteriorPrior
             | Error::NoExactPosterior
             | Error::DesignSize { .. }
+            | Error::NoThreads { .. }
+            | Error::TooMuchMemory { .. }
             | Error::DesignPrior => ErrorKind::Unsupported,
+            Error::Stopped => ErrorKind::Stopped,
             Error::SingularValues { .. }
             | Error::DesignNotConverged
             | Error::Unconverged { .. }

@@ -21,6 +21,7 @@ pub mod prior;
 pub mod protocol;
 pub mod special;
 pub mod split_mix;
+pub mod stop;
 pub mod tallies;
 pub mod trapezoid;
 
@@ -30,6 +31,7 @@ pub use metric::{Analysis, Metric};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};
+pub use stop::Stop;
 pub use tallies::Tallies;
 
 /// The Rust examples of the README, run as tests.

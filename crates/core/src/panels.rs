@@ -5,6 +5,7 @@
 //! within the panel where it falls, so it is as good as the integral itself.
 
 use crate::information::gauss::legendre;
+use crate::stop;
 
 /// Nodes of a panel.
 const ORDER: usize = 16;
@@ -41,7 +42,8 @@ impl Panels {
     /// The density around its peak. Panels are halved until two rules differ by less than `agreement`, a part of the whole: no less than the relative errors of the
     /// density, which no halving mends.
     pub(crate) fn new(ln_at: LnDensity<'_>, peak: f64, agreement: f64) -> Self {
-        let mut panels = Panels { ln_peak: ln_at(peak), total: 1.0, panels: Vec::new(), rule: legendre(ORDER) };
+        let mut panels =
+            Panels { ln_peak: ln_at(peak), total: 1.0, panels: Vec::new(), rule: legendre(ORDER) };
         let edges = panels.edges(ln_at, peak);
         let rough: f64 = edges.windows(2).map(|w| sum(&panels.rule(ln_at, w[0], w[1]))).sum();
         edges.windows(2).for_each(|w| panels.add(ln_at, (w[0], w[1]), agreement * rough, 0));
@@ -111,6 +113,7 @@ impl Panels {
     }
 
     fn rule(&self, ln_at: LnDensity<'_>, left: f64, right: f64) -> Vec<(f64, f64)> {
+        stop::check();
         let (middle, half) = (0.5 * (left + right), 0.5 * (right - left));
         let at = |x: f64| middle + half * x;
         self.rule.iter().map(|(x, w)| (at(*x), half * w * self.relative(ln_at, at(*x)))).collect()

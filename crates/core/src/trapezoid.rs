@@ -86,6 +86,7 @@ const LEAN: f64 = 3.0;
 
 /// `f(u(w)) du/dw` with the left tail compressed.
 fn compressed(w: f64, left: f64, integrand: &mut impl FnMut(f64) -> Term) -> Term {
+    crate::stop::check();
     let lean = (left - LEAN - w).exp();
     let term = integrand(w - lean);
     Term { value: term.value * (1.0 + lean), magnitude: term.magnitude * (1.0 + lean) }
@@ -138,6 +139,7 @@ pub fn trapezoids(
     sums.fill(0.0);
     let mut values = vec![0.0; sums.len()];
     let mut add = |w: f64, lean: f64, stretch: f64| {
+        crate::stop::check();
         integrands(w - lean + stretch, &mut values);
         let mut largest = 0.0f64;
         for (sum, value) in sums.iter_mut().zip(&values) {

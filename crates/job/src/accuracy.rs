@@ -7,7 +7,9 @@ use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracies};
 use sottovoce::estimate::Estimator;
 use sottovoce::information::Progress;
 use sottovoce::metric::{self, Absence, Sought, Step, Watcher};
+use sottovoce::stop::caught;
 
+use crate::admission::{accuracy_bytes, admit};
 use crate::error::{Error, Result};
 use crate::estimate::estimators;
 use crate::source::Written;
@@ -93,6 +95,9 @@ impl AccuracySpec {
         check_users(&self.users)?;
         let (estimators, distances) = (estimators(&self.estimators)?, distances(&self.distances)?);
         let protocol = &subject.protocol.protocol;
+        let closed_form = estimators.iter().all(|estimator| *estimator == Estimator::Linear);
+        let most = self.users.iter().copied().max().unwrap_or(0);
+        admit(accuracy_bytes(protocol, most, closed_form))?;
         let rank = protocol.rank()?.value;
         if rank < protocol.inputs() {
             return Err(sottovoce::Error::NotFaithful { rank, a: protocol.inputs() }.into());
@@ -136,7 +141,8 @@ impl AccuracySpec {
             Settings { tolerance, seed: self.seed, prior: Some(&subject.prior), observer: Some(&hear) };
         let protocol = &subject.protocol.protocol;
         let place = place.of(&subject.prior);
-        match accuracies(protocol, n, estimator, distances, place, &settings) {
+        let found = caught(|| accuracies(protocol, n, estimator, distances, place, &settings));
+        match found.unwrap_or(Err(sottovoce::Error::Stopped)) {
             Ok(found) => found.into_iter().map(|found| found.map_err(|error| error.to_string())).collect(),
             Err(error) => vec![Err(error.to_string()); distances.len()],
         }

@@ -4,6 +4,7 @@ use sottovoce::protocol::MAX_ENTRIES;
 use sottovoce::{Metric, Output, Protocol};
 use sottovoce_collect::randomise::Randomiser;
 
+use crate::admission::{admit, protocol_bytes};
 use crate::error::Result;
 use crate::metrics::{MetricEvaluation, MetricsSpec};
 use crate::render::number::{level, tidy};
@@ -98,7 +99,9 @@ impl DescribeSpec {
     /// # Errors
     /// As for [`Written::check`].
     pub fn check(&self) -> Result<DescribeJob> {
-        Ok(DescribeJob { protocol: self.protocol.check(&PriorSpec::Jeffreys)? })
+        let protocol = self.protocol.check(&PriorSpec::Jeffreys)?;
+        admit(protocol_bytes(&protocol.protocol))?;
+        Ok(DescribeJob { protocol })
     }
 }
 

@@ -219,6 +219,8 @@ pub enum ErrorKind {
     Io,
     /// The output could not be written.
     Write,
+    /// The run was ended from outside.
+    Stopped,
 }
 
 impl Error {
@@ -338,6 +340,7 @@ fn kind_of_numbers(error: &sottovoce::Error) -> ErrorKind {
         sottovoce::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
         sottovoce::ErrorKind::NotConverged => ErrorKind::NotConverged,
         sottovoce::ErrorKind::Unsupported => ErrorKind::Unsupported,
+        sottovoce::ErrorKind::Stopped => ErrorKind::Stopped,
     }
 }
 

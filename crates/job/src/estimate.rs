@@ -2,6 +2,7 @@
 
 use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP};
 
+use crate::admission::{admit, estimate_bytes};
 use crate::collection::Collected;
 use crate::error::{Error, Result};
 use crate::source::Written;
@@ -55,6 +56,7 @@ impl EstimateSpec {
         let named = collected.protocol(self.protocol.as_ref())?.check(&self.prior.spec)?;
         let prior = self.prior.check(named.protocol.inputs())?;
         let estimators = estimators(&self.estimators)?;
+        admit(estimate_bytes(&named.protocol, estimators.len()))?;
         let reports = collected.of(&named, |file| file.reports(&named.protocol))?;
         drop(collected);
         let estimation = Estimation::new(&named.protocol, reports, self.level)?

@@ -9,6 +9,7 @@ use sottovoce::accuracy::{self, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
 use sottovoce::information::Progress;
 use sottovoce::metric::{Absence, Answer, Settings, Sought, Step, Watcher};
+use sottovoce::stop::caught;
 use sottovoce::{Prior, Protocol};
 
 use crate::error::{Error, Result};
@@ -107,7 +108,9 @@ impl ErrorCurve<'_> {
         let (seed, prior) = (self.settings.seed, Some(self.prior));
         let settings = accuracy::Settings { tolerance, seed, prior, observer: Some(&hear) };
         let ErrorMeasure { distance, estimator } = self.measure;
-        let found = accuracy(self.protocol, n, estimator, distance, Place::Prior(self.prior), &settings);
+        let place = Place::Prior(self.prior);
+        let found = caught(|| accuracy(self.protocol, n, estimator, distance, place, &settings));
+        let Ok(found) = found else { return Answer::from(Err(Absence::Stopped)) };
         Answer::from(found.map(|found| found.evaluation).map_err(Absence::Failed))
     }
 }

@@ -18,6 +18,7 @@
 //! Nothing here prints, colours or parses arguments.
 
 pub mod accuracy;
+pub mod admission;
 pub mod budget;
 pub mod choose;
 pub mod collection;
@@ -55,7 +56,7 @@ pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use expected_error::ErrorMeasure;
-pub use sottovoce::Metric;
+pub use sottovoce::{Error as NumbersError, Metric, Protocol, Stop, stop};
 
 pub use merge::MergeSpec;
 pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};

@@ -2,7 +2,7 @@
 
 use sottovoce::Metric;
 use sottovoce::information::Choice;
-use sottovoce::metric::{Answer, Settings, Watcher};
+use sottovoce::metric::{Absence, Answer, Settings, Watcher};
 
 use crate::error::{Error, Result};
 use crate::source::Written;
@@ -82,7 +82,16 @@ impl MetricsSpec {
         let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.choice };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;
         check_users(&self.users)?;
-        Ok(MetricsJob { subject, requests: self.requests()? })
+        let requests = self.requests()?;
+        // What is too large for one metric need not be for another; if it is for all, there is nothing to do.
+        let mut refusals = requests.iter().map(|(metric, users)| subject.admit(*metric, *users).err());
+        match refusals.all(|refusal| refusal.is_some()) {
+            true => Err(subject
+                .admit(requests[0].0, requests[0].1)
+                .err()
+                .map_or(Error::NothingWanted, Error::from)),
+            false => Ok(MetricsJob { subject, requests }),
+        }
     }
 
     /// Each metric once, or once for each number of users if it needs one.
@@ -142,7 +151,10 @@ impl MetricsJob {
         let evaluate = |&(metric, users): &(Metric, Option<u64>)| MetricEvaluation {
             metric,
             users,
-            answer: analysis.answer(metric, users),
+            answer: match self.subject.admit(metric, users) {
+                Ok(()) => analysis.answer(metric, users),
+                Err(refusal) => Err(Absence::Failed(refusal)).into(),
+            },
         };
         MetricsReport {
             protocol: self.subject.protocol.spec.clone(),

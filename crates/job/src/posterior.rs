@@ -5,6 +5,7 @@ use sottovoce::information::{Choice, Observer};
 use sottovoce::posterior::{Options, Posterior, Summary, posterior};
 use sottovoce::{Protocol, Tallies};
 
+use crate::admission::{admit, posterior_bytes};
 use crate::collection::Collected;
 use crate::error::{Error, Result};
 use crate::source::Written;
@@ -105,6 +106,7 @@ impl PosteriorSpec {
         let protocol = collected.protocol(self.protocol.as_ref())?;
         let subject = Subject::new(&protocol, &self.prior, settings)?;
         let tallies = collected.of(&subject.protocol, |file| file.check(&subject.protocol.protocol))?;
+        admit(posterior_bytes(&subject.protocol.protocol, tallies.n(), self.draws, self.grid))?;
         Ok(PosteriorJob { subject, tallies, spec: self.clone() })
     }
 }

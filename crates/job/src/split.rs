@@ -110,6 +110,7 @@ impl SplitSpec {
     pub fn check(&self) -> Result<SplitJob> {
         let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
         check_users(&[self.users])?;
+        subject.admit(Metric::AggregatorTally, Some(self.users))?;
         Ok(SplitJob { subject, n: self.users })
     }
 }

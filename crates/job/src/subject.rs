@@ -1,8 +1,9 @@
 //! What most jobs are about: a protocol under a prior, with the settings of the computation.
 
 use sottovoce::metric::{Settings, Watcher};
-use sottovoce::{Analysis, Prior, Protocol};
+use sottovoce::{Analysis, Metric, Prior, Protocol};
 
+use crate::admission::{admit, metric_bytes, protocol_bytes};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec};
@@ -25,12 +26,18 @@ impl Subject {
     ) -> Result<Self> {
         let prior_spec = prior.spec.clone();
         let protocol = protocol.check(&prior_spec)?;
+        admit(protocol_bytes(&protocol.protocol))?;
         let prior = prior.check(protocol.protocol.inputs())?;
         if let Some(tolerance) = settings.tolerance.filter(|t| !(*t > 0.0 && t.is_finite())) {
             let value = tolerance.to_string();
             return Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" });
         }
         Ok(Subject { protocol, prior_spec, prior, settings })
+    }
+
+    /// Refuses a metric that would take too much memory.
+    pub(crate) fn admit(&self, metric: Metric, users: Option<u64>) -> sottovoce::Result<()> {
+        admit(metric_bytes(&self.protocol.protocol, &self.prior, metric, users))
     }
 
     /// The protocol under the prior.

@@ -4,10 +4,9 @@ use clap::Args;
 use sottovoce_job::render::Render;
 use sottovoce_job::{AccuracySpec, Result as JobResult, read_prior, read_protocol};
 
-use crate::arguments::{
-    ComputationArguments, OutputArguments, SubjectArguments, TimeArguments, number_of_users,
-};
+use crate::arguments::{ComputationArguments, OutputArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
+use crate::watch::Watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,8 +53,6 @@ pub(crate) struct AccuracyArguments {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     #[command(flatten)]
-    time: TimeArguments,
-    #[command(flatten)]
     computation: ComputationArguments,
     #[command(flatten)]
     output: OutputArguments,
@@ -63,8 +60,7 @@ pub(crate) struct AccuracyArguments {
 
 pub(crate) fn run(arguments: &AccuracyArguments) -> Result {
     let spec = spec(arguments)?;
-    arguments.computation.set_threads();
-    let watch = arguments.time.watch(&arguments.output);
+    let watch = Watch::new(arguments.output.quiet);
     let report = spec.run_watched(&|step| watch.hear(step))?;
     watch.write(&arguments.output, &report.render(arguments.output.format.into()))
 }

@@ -38,7 +38,6 @@ pub(crate) struct BudgetArguments {
 }
 
 pub(crate) fn run(arguments: &BudgetArguments) -> Result {
-    arguments.computation.set_threads();
     let report = spec(arguments)?.run()?;
     arguments.output.write(&report.render(arguments.output.format.into()))
 }

@@ -10,7 +10,7 @@ use sottovoce_job::demo::DemoJob;
 use sottovoce_job::destination::is_standard_output;
 use sottovoce_job::render::{Render, html};
 
-use crate::arguments::{OutputArguments, PictureArguments, set_threads};
+use crate::arguments::{OutputArguments, PictureArguments};
 use crate::failure::{Failure, Result, say};
 use crate::output::write_file;
 
@@ -55,7 +55,6 @@ pub(crate) struct DemoArguments {
 }
 
 pub(crate) fn run(arguments: &DemoArguments) -> Result {
-    set_threads(arguments.threads);
     let format: Format = arguments.output.format.into();
     let by_itself = (format == Format::Text && !arguments.no_page).then(|| PathBuf::from(PAGE));
     let page = arguments.page.clone().or(by_itself);

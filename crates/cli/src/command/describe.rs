@@ -32,7 +32,6 @@ pub(crate) struct DescribeArguments {
 }
 
 pub(crate) fn run(arguments: &DescribeArguments) -> Result {
-    arguments.computation.set_threads();
     let job = DescribeSpec { protocol: read_protocol(&arguments.protocol)? }.check()?;
     arguments.output.write(&job.run()?.render(arguments.output.format.into()))
 }

@@ -31,7 +31,6 @@ pub(crate) struct FiguresArguments {
 }
 
 pub(crate) fn run(arguments: &FiguresArguments) -> Result {
-    arguments.computation.set_threads();
     let settings = Settings { seed: arguments.computation.seed, ..Settings::default() };
     let figures = figures(settings)?;
     std::fs::create_dir_all(&arguments.out)

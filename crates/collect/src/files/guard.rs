@@ -2,10 +2,11 @@
 //! of them must not end the program.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 use parquet::errors::{ParquetError, Result};
+use sottovoce::stop::Stopped;
 
 thread_local! {
     /// Whether a panic of this thread is caught here, so that nothing need be printed about it.
@@ -26,5 +27,11 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     GUARDED.set(true);
     let result = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(false);
-    result.unwrap_or_else(|_| Err(ParquetError::General("its contents contradict each other".into())))
+    result.unwrap_or_else(|payload| {
+        if payload.is::<Stopped>() {
+            // Not the file is at fault: the run is to end.
+            resume_unwind(payload);
+        }
+        Err(ParquetError::General("its contents contradict each other".into()))
+    })
 }

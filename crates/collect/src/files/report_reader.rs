@@ -6,6 +6,7 @@
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
+use sottovoce::stop;
 
 use super::FileFormat;
 use super::inputs::Input;
@@ -263,6 +264,7 @@ fn count_lines(
 ) -> Result<Found> {
     let mut all = Found::default();
     loop {
+        stop::check();
         let wanted = BLOCKS_A_THREAD * rayon::current_num_threads();
         let mut blocks = Vec::with_capacity(wanted);
         while blocks.len() < wanted {
@@ -298,6 +300,7 @@ fn count_parquet(
     });
     let starts: Vec<u64> = starts.collect();
     let count_group = |(group, first): (usize, u64)| {
+        stop::check();
         tallier.with(|accumulator| {
             visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))?;
             Ok(accumulator.take_digest())

@@ -83,6 +83,7 @@ impl Collector<'_, '_> {
     }
 
     fn flush(&mut self) -> Result<()> {
+        sottovoce::stop::check();
         let visited = (self.visit)(&self.batch);
         self.batch.clear();
         visited

@@ -1,6 +1,7 @@
 //! Many values at once, on all threads.
 
 use rayon::prelude::*;
+use sottovoce::stop::check;
 
 use super::{Generator, Randomiser, Randomness};
 use crate::error::Result;
@@ -33,6 +34,7 @@ impl<'r> Batches<'r> {
         let mut reports = vec![0; values.len() * length];
         let chunks = reports.par_chunks_mut(CHUNK * length).zip(values.par_chunks(CHUNK)).enumerate();
         chunks.try_for_each(|(chunk, (reports, values))| {
+            check();
             let mut generator = Generator::new(self.randomness, first + chunk as u64)?;
             reports
                 .chunks_exact_mut(length)

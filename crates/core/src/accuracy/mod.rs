@@ -40,6 +40,7 @@ use crate::information::monte_carlo::{Source, draw_round};
 use crate::information::{Observer, Progress};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
+use crate::stop::{Stopped, caught, check};
 use simulation::Simulation;
 use squared_error::SquaredError;
 
@@ -243,15 +244,22 @@ fn means(
     let most = ((MOST_WORK / simulation.work()) as u64).clamp(DRAWS.0, DRAWS.1);
     let mut drawn: Vec<Result<Collection>> = Vec::new();
     let mut progress = Progress::BEGUN;
+    let mut accuracies: Vec<Accuracy> = Vec::new();
     // Two do, since one collection may take chains of their own and the error of few is widened.
     let source = Source { seed: settings.seed, observer: settings.observer, fewest: 2 };
     loop {
         let start = drawn.len() as u64;
         let more = start.clamp(DRAWS.0, most.saturating_sub(start).max(DRAWS.0));
-        let broken = draw_round(&mut drawn, more, &source, &progress, &draw);
+        let complete = caught(|| draw_round(&mut drawn, more, &source, &progress, &draw));
+        let broken = match complete {
+            Ok(broken) => broken,
+            // Only complete rounds count: the draws of a part of one would be the quick ones.
+            Err(Stopped) if start > 0 => return Ok(Means { accuracies, stopped: true }),
+            Err(Stopped) => return Err(Error::Stopped),
+        };
         let collections: Vec<&Collection> =
             drawn.iter().map(|drawn| drawn.as_ref().map_err(Clone::clone)).collect::<Result<_>>()?;
-        let accuracies: Vec<Accuracy> = (0..distances.len()).map(|d| mean(&collections, d)).collect();
+        accuracies = (0..distances.len()).map(|d| mean(&collections, d)).collect();
         progress = least_known(&accuracies, settings.tolerance);
         let stopped = broken || settings.observer.is_some_and(|observer| observer(&progress).is_break());
         if stopped || progress.error <= progress.tolerance || drawn.len() as u64 >= most {
@@ -308,6 +316,7 @@ fn worst(
     let corner = |x: usize| (0..a).map(|z| f64::from(u8::from(x == z))).collect::<Vec<f64>>();
     let mut worst: Vec<Accuracy> = Vec::new();
     for (tried, p) in (0..corners).map(corner).chain([vec![1.0 / a as f64; a]]).enumerate() {
+        check();
         let Means { accuracies, stopped } = means(simulation, distances, settings, &|_| p.clone())?;
         if stopped && tried < corners {
             return Err(Error::WorstUnknown { tried: tried + 1, places: corners + 1 });

@@ -15,6 +15,7 @@ use rand::Rng;
 
 use crate::information::monte_carlo::binomial;
 use crate::protocol::{Channel, SubsetSelection};
+use crate::stop::check;
 
 /// The supports of `n` reports of users whose values have distribution `p`.
 pub(super) fn supports(subset: &SubsetSelection, n: u64, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
@@ -51,6 +52,7 @@ fn own(pending: &mut [u64], owned: f64, rng: &mut dyn Rng) -> Vec<u64> {
 fn hold(users: &mut [u64], left: usize, rng: &mut dyn Rng) -> u64 {
     let mut sum = 0;
     for lacking in 1..users.len() {
+        check();
         let holders = binomial(users[lacking], (lacking as f64 / left as f64).min(1.0), rng);
         users[lacking] -= holders;
         users[lacking - 1] += holders;

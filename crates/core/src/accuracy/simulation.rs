@@ -11,6 +11,7 @@ use crate::information::monte_carlo::{binomial, multinomial};
 use crate::output::Output;
 use crate::prior::Prior;
 use crate::protocol::Protocol;
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
@@ -174,6 +175,7 @@ impl<'a> Simulation<'a> {
         let mut counts = std::collections::HashMap::<Output, u64>::new();
         for (x, t_x) in holders.into_iter().enumerate() {
             for _ in 0..t_x {
+                check();
                 *counts.entry(self.protocol.sample(x, rng)?).or_default() += 1;
             }
         }

@@ -21,6 +21,7 @@ use super::price::{Cost, Gains, Prices};
 use super::rule::Mean;
 use super::simplex::largest_on_simplex;
 use super::triangle::bilinear;
+use crate::stop::check;
 
 /// The directions that a requirement allows.
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +183,7 @@ impl<'a> BranchAndBound<'a> {
         // The largest bound of the cells that need not be halved.
         let mut settled = f64::NEG_INFINITY;
         while let Some(bound) = open.peek().map(|cell| cell.bound) {
+            check();
             let tolerance = if self.all.len() < FEW { patience.aim } else { patience.tolerance };
             let enough = tolerance.max(CLOSE * self.seen);
             let over = (patience.is_over)(self.all.len(), bound) && self.all.len() >= patience.least;

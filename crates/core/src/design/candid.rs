@@ -22,6 +22,7 @@ use super::rule::Mean;
 use super::triangle::entries;
 use crate::dirichlet_mean::{LinearForm, ln_one_plus, mean_products_of_shares};
 use crate::prior::Dirichlet;
+use crate::stop::check;
 use crate::trapezoid::trapezoids;
 
 /// A candid protocol.
@@ -134,6 +135,7 @@ impl<'a> Candid<'a> {
         let mut node = Node::new(v.len());
         sums.fill(0.0);
         for (weight, part) in self.parts {
+            check();
             let alpha = part.alpha();
             let left = -(largest * (2.0 + part.total())).ln();
             trapezoids(left, -smallest.ln(), self.precision.step, &mut of_part, |ln_s, values| {
@@ -404,6 +406,7 @@ impl Search<'_> {
         // Multipliers on both sides of the budget, and by how much it is missed: less leaks at a higher one.
         let mut sides: [Option<(f64, f64)>; 2] = [None, None];
         for _ in 0..TRIES {
+            check();
             let off = (self.settle(ln_nu.exp())? / budget).ln() + MET;
             if off.abs() <= MET {
                 return Some(ln_nu.exp());
@@ -424,6 +427,7 @@ impl Search<'_> {
     fn settle(&mut self, nu: f64) -> Option<f64> {
         let mut worth = self.worth(&self.ln_odds, nu);
         for _ in 0..STEPS {
+            check();
             let step = self.step(&worth)?;
             let is_settled = |(step, slope): (&f64, &f64)| step.abs() < SETTLED || slope.abs() < FLAT;
             if step.iter().zip(&worth.slope).all(is_settled) {

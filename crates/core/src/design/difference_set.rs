@@ -7,6 +7,7 @@
 
 use crate::error::Result;
 use crate::protocol::Protocol;
+use crate::stop::check;
 
 /// Sets tried at most.
 const MOST_TRIED: usize = 2_000_000;
@@ -67,6 +68,7 @@ impl Search {
             return true;
         }
         for next in set[set.len() - 1] + 1..self.a {
+            check();
             self.tried += 1;
             if self.tried > MOST_TRIED {
                 return false;

@@ -28,6 +28,7 @@ use crate::fisher::{FisherInformation, InverseOffOne, Mixture, Point, SubsetSele
 use crate::leakage::{UserPrior, subset_selection};
 use crate::optimal_parameter::best_subset_size;
 use crate::prior::{Dirichlet, Prior};
+use crate::stop::check;
 
 /// The most inputs.
 pub(super) const MOST_INPUTS: usize = 10_000;
@@ -67,6 +68,7 @@ impl<'a> ManyInputs<'a> {
         let mut sizes: Sizes = vec![(best_subset_size(&prior, self.epsilon), 1.0)];
         let points = self.points();
         for round in 1.. {
+            check();
             let tried = self.tried(&sizes, &points[..PILOTS])?;
             let gains = self.gains(&sizes, &tried, &points)?;
             let (best, most) = largest(&gains, |gain| gain.value);
@@ -105,6 +107,7 @@ impl<'a> ManyInputs<'a> {
         sizes.push((entering, 0.2));
         let tried: Vec<usize> = sizes.iter().map(|(k, _)| *k).collect();
         for _ in 0..30 {
+            check();
             let gains = self.gains(&sizes, &tried, points)?;
             let level = self.inputs() as f64 - 1.0;
             let factor = |k: usize| (1.0 + gains[k - 1].value / level).powi(4);
@@ -129,6 +132,7 @@ impl<'a> ManyInputs<'a> {
         tried.sort_unstable();
         tried.dedup();
         loop {
+            check();
             let gains = self.gains(sizes, &tried, pilots)?;
             let ends = tried.iter().skip(1).copied().chain([inputs]);
             let open = |(low, high): (&usize, usize)| {

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::prior::{Dirichlet, Prior};
 use crate::protocol::Protocol;
 use crate::special::excess_entropy;
+use crate::stop::check;
 
 /// The most inputs: `2^a` directions are priced in each step.
 const MOST_INPUTS: usize = 12;
@@ -117,6 +118,7 @@ impl Simplex {
         let scale = self.values.iter().copied().fold(0.0, f64::max);
         let mut stalled = 0;
         for _ in 0..MOST_STEPS {
+            check();
             let (theta, multipliers) = self.vertex(&basis, inputs);
             let Some(entering) = self.entering(&multipliers, ROUNDING * scale, stalled > inputs) else {
                 return Ok(self.design(&basis, &theta, multipliers));

@@ -20,6 +20,7 @@ use crate::evaluation::Method;
 use crate::leakage::{UserPrior, user_entropy};
 use crate::prior::Dirichlet;
 use crate::protocol::Protocol;
+use crate::stop::check;
 
 /// Inputs for which all `2^a` two-valued directions are priced.
 pub(super) const MOST_INPUTS: usize = 12;
@@ -168,6 +169,7 @@ impl<'a> Problem<'a> {
         };
         let mut found = solver.run(first)?;
         loop {
+            check();
             let form = self.form(&found);
             let rule = rule(points, form.as_deref());
             let is_last = rule.is_converged || points * GROWTH > most_points(inputs);
@@ -256,6 +258,7 @@ impl Solver<'_> {
     /// Columns and their best weights, such that no direction gains more than rounds may leave, as far as it was searched.
     fn run(&self, (mut columns, mut start): (Vec<Column>, Vec<f64>)) -> Result<Candidate> {
         for round in 1.. {
+            check();
             let weights = self.weights(&columns, &start)?;
             let found = self.moved(self.judged(columns, weights, Purpose::Round)?)?;
             let over = self.problem.is_over(found.search.priced, found.search.bound);
@@ -514,6 +517,7 @@ impl Solver<'_> {
     /// finds to gain is added.
     fn finished(&self, mut found: Candidate) -> Result<Candidate> {
         for _ in 0..REPAIRS {
+            check();
             if self.problem.is_over(found.search.priced, found.search.bound) {
                 break;
             }

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use super::direction::{Classes, Direction};
 use super::rule::{Node, Rule};
 use super::triangle::{add_square, entries, inverse_factor, whitened, whitened_square};
+use crate::stop::check;
 
 /// A direction's orbit as a column of the program.
 #[derive(Clone, Debug)]
@@ -94,6 +95,7 @@ impl Program<'_> {
     pub(super) fn solve(&self, start: &[f64]) -> Option<Weights> {
         let mut state = self.start(start);
         for _ in 0..ITERATIONS {
+            check();
             let (gradient, hessian) = self.derivatives(&state.theta)?;
             if state.converged(self, &gradient) {
                 break;

@@ -17,6 +17,7 @@ use super::price::LeakageOf;
 use super::reference::Reference;
 use super::rule::{Node, Rule};
 use super::triangle::{add_square, entries, inverse_factor};
+use crate::stop::check;
 
 /// The rows of a protocol, and the multipliers of their sums and of their leakage.
 #[derive(Clone, Debug)]
@@ -57,6 +58,7 @@ impl Rows {
         budget: f64,
     ) -> Option<Self> {
         for _ in 0..STEPS {
+            check();
             let change = self.step(rule, reference, leakage, budget)?;
             let before = self.rows.len();
             self.rows.retain(|row| share(row, leakage, budget) > NEGLIGIBLE);
@@ -185,6 +187,7 @@ impl Rows {
         let mut slope = vec![0.0; count];
         let mut curvature = Mat::<f64>::zeros(count, count);
         for (place, node) in nodes.iter().enumerate() {
+            check();
             let whitened = Whitened::new(&self.rows, node)?;
             let root = node.weight.sqrt();
             for (i, &(j, x)) in places.iter().enumerate() {

@@ -6,6 +6,7 @@
 use faer::{Mat, Side};
 
 use super::triangle::entries;
+use crate::stop::check;
 
 /// Steps towards the largest value of the concave function.
 const STEPS: usize = 100;
@@ -21,6 +22,7 @@ pub(super) fn largest_on_simplex(linear: &[f64], form: &[f64], enough: f64) -> f
     shares[first] = 1.0;
     let mut bound = f64::INFINITY;
     for _ in 0..STEPS {
+        check();
         let bent: Vec<f64> =
             (0..corners).map(|i| (0..corners).map(|j| fall[(i, j)] * shares[j]).sum()).collect();
         let slopes: Vec<f64> = tops.iter().zip(&bent).map(|(top, bent)| top - 2.0 * bent).collect();

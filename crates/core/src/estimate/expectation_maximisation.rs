@@ -2,6 +2,7 @@
 
 use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use crate::likelihood::{Likelihood, Slope};
+use crate::stop::check;
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 20_000;
@@ -17,6 +18,7 @@ pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, toleranc
     let (mut p, mut passes) = (start, 1);
     let mut slope = likelihood.slope(&p);
     while slope.gap(n) > tolerance && passes < MOST_PASSES {
+        check();
         let first = stepped(&p, &slope, n);
         let second = stepped(&first, &likelihood.slope(&first), n);
         let (mut next, mut next_slope) = (second.clone(), likelihood.slope(&second));

@@ -32,6 +32,7 @@ use super::supports::{Reports, SupportRates, Supports};
 use crate::error::{Error, Result};
 use crate::likelihood::rows::Rows;
 use crate::protocol::{Channel, Matrix, Protocol};
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// Rows whose votes are found together: enough to keep a processor busy, few enough to need no memory.
@@ -128,6 +129,7 @@ impl LeastSquares {
             rows.iter().map(|(count, row)| (count / n, vote(&self.factor, row))).collect();
         let mut values = vec![0.0; a];
         for (share, vote) in &votes {
+            check();
             values.iter_mut().zip(vote).for_each(|(sum, z)| *sum += share * z);
         }
         let covariance = Mat::from_fn(a, a, |x, z| {
@@ -152,6 +154,7 @@ fn squares(matrix: &Matrix, factor: &Llt<f64>) -> Mat<f64> {
     let rows: Vec<&[f64]> = matrix.rows().collect();
     let mut squares = Mat::zeros(a, a);
     for rows in rows.chunks(ROWS_AT_ONCE) {
+        check();
         let deviations: Vec<Vec<f64>> = rows.iter().map(|row| deviations(row).1).collect();
         let tangents = factor.solve(Mat::from_fn(a, rows.len(), |x, y| deviations[y][x]));
         let votes = Mat::from_fn(a, rows.len(), |x, y| f64::powi(1.0 / a as f64 + tangents[(x, y)], 2));
@@ -175,6 +178,7 @@ pub(crate) fn information(matrix: &Matrix, p: &[f64]) -> Mat<f64> {
     let a = p.len();
     let mut sum = vec![0.0; a * a];
     for (mean, row) in matrix.rows().map(deviations) {
+        check();
         let along: f64 = row.iter().zip(p).map(|(d, p_x)| d * p_x).sum();
         let weight = mean / (1.0 + along);
         let centred: Vec<f64> = row.iter().map(|d| d - along).collect();

@@ -5,6 +5,7 @@ use faer::Mat;
 use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use super::quadratic_program::maximum;
 use crate::likelihood::{Likelihood, Slope};
+use crate::stop::check;
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 200;
@@ -20,6 +21,7 @@ pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f6
     let mut here = Place::new(likelihood, start, 1);
     let mut information: Option<Mat<f64>> = None;
     while here.gap(n) > tolerance && here.passes < MOST_PASSES {
+        check();
         let fresh = information.is_none();
         let matrix = information.get_or_insert_with(|| likelihood.information(&here.p));
         // The model's slope c − Hu must be that of the likelihood at u = p.

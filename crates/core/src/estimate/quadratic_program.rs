@@ -1,5 +1,6 @@
 //! A concave quadratic function, maximised over the distributions.
 
+use crate::stop::check;
 use faer::linalg::solvers::Llt;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
@@ -18,6 +19,7 @@ pub(crate) fn maximum(quadratic: &Mat<f64>, linear: &[f64], tolerance: f64) -> O
     let scale = linear.iter().map(|c| c.abs()).fold(largest / a as f64, f64::max);
     let mut state = State { u: vec![1.0 / a as f64; a], z: vec![1.0; a], y: 0.0 };
     for _ in 0..MOST_STEPS {
+        check();
         let slack = state.complementarity();
         let dual = state.dual_residual(quadratic, linear, scale);
         let off = dual.iter().map(|r| r.abs()).fold(0.0, f64::max);

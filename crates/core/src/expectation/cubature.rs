@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::beta_rule::{Node, gauss, logit_trapezoid};
 use super::sectors;
 use crate::fisher::{FisherInformation, Point};
+use crate::stop::check;
 use crate::{Evaluation, Method};
 
 /// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)` by tensor rules of growing order.
@@ -142,7 +143,10 @@ fn sticks(alpha: &[f64], rule: impl Fn(f64, f64) -> Vec<Node>) -> Vec<Vec<Node>>
 fn tensor(fisher: &dyn FisherInformation, rules: &[Vec<Node>]) -> f64 {
     let part = |node: &Node| {
         let mut sum = 0.0;
-        let mut add = |weight: f64, point: Point| sum += weight * fisher.ln_det(&point);
+        let mut add = |weight: f64, point: Point| {
+            check();
+            sum += weight * fisher.ln_det(&point);
+        };
         stick(&rules[1..], &mut vec![], (0.0, 1.0), node, &mut add);
         sum
     };

@@ -15,6 +15,7 @@ use crate::fisher::{FisherInformation, Point};
 use crate::prior::sample_ln_gamma;
 use crate::special::{gamma_quantile, ln_gamma};
 use crate::split_mix::split_mix;
+use crate::stop::check;
 use crate::{Evaluation, Method};
 
 /// Independent replicates: enough for a Student error with three controls (28 degrees of freedom).
@@ -99,6 +100,7 @@ impl Replicate {
 
     fn extend(&mut self, points: u32, fisher: &dyn FisherInformation, alpha: &[f64], controls: &Controls) {
         for i in self.points..points {
+            check();
             let point = self.sequence.point(i, alpha);
             self.value += fisher.ln_det(&point);
             let at = controls.at(&point);

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::beta_rule::gauss;
 use crate::fisher::{FisherInformation, Point};
 use crate::special::ln_beta_groups;
+use crate::stop::check;
 
 /// The mean of `ln det M(P)` by Gauss rules of `order` nodes on panels of the gaps, summed over all orders of the inputs.
 ///
@@ -105,6 +106,7 @@ fn gap(
 }
 
 fn at(fisher: &dyn FisherInformation, sector: &Sector, ln_sorted: &[f64], weight: f64) -> (f64, f64) {
+    check();
     let mut ln_weights = vec![0.0; ln_sorted.len()];
     sector.inputs.iter().zip(ln_sorted).for_each(|(&x, &ln_p)| ln_weights[x] = ln_p);
     let point = Point::from_ln_weights(ln_weights);

@@ -1,6 +1,7 @@
 //! Any protocol, as a matrix.
 
 use super::{FisherInformation, Point};
+use crate::stop::check;
 
 /// A protocol given by its matrix, `b` rows of `a` probabilities.
 ///
@@ -91,6 +92,10 @@ impl FisherInformation for DenseMatrix {
         4.0 * self.rows.len() as f64 * self.inputs as f64
     }
 
+    fn numbers(&self, _smallest: f64) -> f64 {
+        3.0 * self.rows.len() as f64
+    }
+
     fn ln_det(&self, point: &Point) -> f64 {
         let (mut columns, ln_scales) = self.columns(point);
         if ln_scales.iter().any(|&ln_scale| ln_scale > LN_LARGEST_SCALE) {
@@ -116,6 +121,7 @@ impl FisherInformation for DenseMatrix {
 fn ln_abs_det_triangle(mut columns: Vec<Vec<f64>>) -> f64 {
     let mut total = 0.0;
     for step in 0..columns.len() {
+        check();
         let pivot = (step..columns.len())
             .max_by(|&i, &j| norm(&columns[i][step..]).total_cmp(&norm(&columns[j][step..])));
         columns.swap(step, pivot.unwrap_or(step));
@@ -160,10 +166,13 @@ fn reflect(columns: &mut [Vec<f64>], step: usize) -> f64 {
 
 /// The same decomposition where the scales of the rows do not fit into a double: `p_x` below `e^{−600}`.
 mod graded {
+    use crate::stop::check;
+
     /// `Σ ln |R_jj|` of the matrix with entries `columns · exp(ln_scales)`, which are never multiplied out.
     pub(super) fn ln_abs_det_triangle(mut columns: Vec<Vec<f64>>, mut ln_scales: Vec<f64>) -> f64 {
         let mut total = 0.0;
         for step in 0..columns.len() {
+            check();
             let ln_norms: Vec<f64> =
                 columns[step..].iter().map(|column| ln_norm(column, &ln_scales, step)).collect();
             let pivot = (0..ln_norms.len()).max_by(|&i, &j| ln_norms[i].total_cmp(&ln_norms[j])).unwrap_or(0);

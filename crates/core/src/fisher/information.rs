@@ -62,6 +62,11 @@ pub trait FisherInformation: Sync {
         self.inputs() as f64 * 10.0
     }
 
+    /// How many numbers of 8 bytes `ln_det` holds at once, at most, at such a point. It decides whether a job may begin.
+    fn numbers(&self, _smallest: f64) -> f64 {
+        self.inputs() as f64 * 16.0
+    }
+
     /// A bound on the error of `ln_det` at any point, rounding aside.
     fn ln_det_error(&self) -> f64 {
         0.0

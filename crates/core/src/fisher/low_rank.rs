@@ -1,5 +1,6 @@
 //! The log-determinant of a diagonal matrix plus a few rank-one terms, on the hyperplane orthogonal to `1`.
 
+use crate::stop::check;
 use faer::{Mat, Side};
 
 /// `ln det(Eᵀ G E)` of `G = diag(d) + Σ_k ± v_k v_kᵀ`, where the columns of `E` are `e_x − e_r`, `x ≠ r`.
@@ -98,6 +99,7 @@ impl DiagonalPlusLowRank {
         if rank > 0 {
             let eigen = Mat::from_fn(rank, rank, entry).self_adjoint_eigen(Side::Lower).ok()?;
             for r in 0..rank {
+                check();
                 let mut vector = vec![0.0; roots.len()];
                 for (i, unit) in span.units.iter().enumerate() {
                     let along = eigen.U()[(i, r)];
@@ -156,6 +158,7 @@ impl Span {
         let mut span = Span { units: Vec::new(), coordinates: Vec::new() };
         let dimension = vectors.first().map_or(0, Vec::len);
         while remaining.iter().sum::<f64>() > tolerance && span.units.len() < dimension {
+            check();
             let pivot =
                 (0..remaining.len()).max_by(|&i, &j| remaining[i].total_cmp(&remaining[j])).unwrap_or(0);
             let length = norm_squared(&vectors[pivot]).sqrt();
@@ -191,6 +194,7 @@ impl Span {
 pub(super) fn ln_det_positive(mut matrix: Vec<Vec<f64>>) -> Option<f64> {
     let mut total = 0.0;
     for i in 0..matrix.len() {
+        check();
         for j in 0..=i {
             let (above, below) = matrix.split_at_mut(i);
             let row = &mut below[0];

@@ -45,6 +45,11 @@ impl FisherInformation for Mixture {
         self.parts.iter().map(|(_, part)| part.operations(smallest)).sum::<f64>() * self.parts.len() as f64
     }
 
+    /// All parts at once, and their sum.
+    fn numbers(&self, smallest: f64) -> f64 {
+        2.0 * self.parts.iter().map(|(_, part)| part.numbers(smallest)).sum::<f64>()
+    }
+
     fn ln_det_error(&self) -> f64 {
         self.parts.iter().map(|(_, part)| part.ln_det_error()).fold(0.0, f64::max)
     }

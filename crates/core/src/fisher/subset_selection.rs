@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 
 use super::low_rank::{DiagonalPlusLowRank, ln_det_positive};
 use super::{DenseMatrix, ExponentialSum, FisherInformation, Point, RandomizedResponse};
+use crate::stop::check;
 
 /// Subset selection: report a `k`-subset of the inputs, those that contain the own input being `e^ε` times as likely.
 ///
@@ -79,6 +80,7 @@ impl SubsetSelection {
         let mut tilt = (size as f64 / (self.inputs - size) as f64).ln();
         let mut angles = Vec::new();
         for (ln_weight, rate) in self.sum.terms() {
+            check();
             let scale = if flipped { rate * self.beta() } else { -rate * self.beta() };
             let base = if flipped { rate * self.epsilon.exp() } else { rate };
             let exponents: Vec<f64> = point.p().iter().map(|p_x| scale * p_x).collect();
@@ -92,7 +94,8 @@ impl SubsetSelection {
     fn ln_det_structured(&self, point: &Point) -> f64 {
         let angles = self.angles(point);
         let low_rank = self.low_rank(&angles).and_then(|sum| sum.ln_det_off_one(self.tolerance * 1e-2));
-        let ln_rest = low_rank.unwrap_or_else(|| self.ln_det_formed(&angles, point));
+        let formed = || (self.inputs <= MOST_INPUTS_FORMED).then(|| self.ln_det_formed(&angles, point));
+        let ln_rest = low_rank.or_else(formed).unwrap_or(f64::NAN);
         (self.inputs as f64 - 1.0) * self.ln_unit() + ln_rest
     }
 
@@ -110,6 +113,7 @@ impl SubsetSelection {
         let roots: Vec<f64> = ln_diagonal.iter().map(|ln_d| (-0.5 * ln_d).exp()).collect();
         let (mut scaled, mut subtracted) = (Vec::new(), Vec::new());
         for angle in angles {
+            check();
             let (real, imaginary) = angle.halves(&roots);
             scaled.push(real);
             subtracted.push(false);
@@ -126,6 +130,7 @@ impl SubsetSelection {
         let halves: Vec<_> = angles.iter().map(|angle| angle.halves(&vec![1.0; a])).collect();
         let mut information: Vec<Vec<f64>> = (0..a).map(|x| vec![0.0; x + 1]).collect();
         for (real, imaginary) in &halves {
+            check();
             let relative = |half: &[f64]| half.iter().map(|v| v - half[reference]).collect::<Vec<_>>();
             let (real, imaginary) = (relative(real), relative(imaginary));
             for (x, row) in information.iter_mut().enumerate() {
@@ -140,6 +145,9 @@ impl SubsetSelection {
         ln_det_positive(without(information, reference)).unwrap_or(f64::NAN)
     }
 }
+
+/// Beyond, the matrix itself would take more than half a gigabyte.
+const MOST_INPUTS_FORMED: usize = 1 << 13;
 
 /// The lower triangle without row and column `reference`.
 fn without(mut triangle: Vec<Vec<f64>>, reference: usize) -> Vec<Vec<f64>> {
@@ -319,6 +327,15 @@ impl FisherInformation for SubsetSelection {
             Some(matrix) => matrix.operations(smallest),
             None => self.inputs as f64 * self.sum.len() as f64 * ANGLES_TIMES_RANK,
         }
+    }
+
+    /// Each exponential has at most `cut/2 + 2` angles (see [`Tilted::count`]); each angle has two vectors, two more in the sum, and as many of its span at most.
+    fn numbers(&self, smallest: f64) -> f64 {
+        if let Some(matrix) = &self.matrix {
+            return matrix.numbers(smallest);
+        }
+        let angles = 2.0 - 0.5 * (self.tolerance * 1e-3).ln();
+        self.inputs as f64 * (6.0 * self.sum.len() as f64 * angles + 64.0)
     }
 
     fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {

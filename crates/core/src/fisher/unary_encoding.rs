@@ -4,6 +4,7 @@ use crate::protocol::BitNoise;
 
 use super::low_rank::DiagonalPlusLowRank;
 use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Point};
+use crate::stop::check;
 
 /// Unary encoding: input `x` sets bit `x` with probability `κ` and every other bit with probability `λ`.
 ///
@@ -104,6 +105,7 @@ impl UnaryEncoding {
 
     /// One exponential: its log weight and the probabilities of the bits under it.
     fn term(&self, ln_weight: f64, exponents: impl Iterator<Item = f64>) -> Term {
+        check();
         let mut term = Term { ln_weight, bits: Vec::with_capacity(self.inputs) };
         let mut product = 1.0;
         for exponent in exponents {
@@ -168,6 +170,7 @@ impl Term {
 fn ln_diagonal(terms: &[Term], inputs: usize, largest: f64) -> Vec<f64> {
     let mut ln_diagonal = vec![0.0; inputs];
     for term in terms {
+        check();
         let weight = (term.ln_weight - largest).exp();
         ln_diagonal.iter_mut().zip(&term.bits).for_each(|(d, bit)| *d += weight * bit * (1.0 - bit));
     }
@@ -221,6 +224,17 @@ impl FisherInformation for UnaryEncoding {
             Form::Regular(sum) => sum.len() as f64,
         };
         self.inputs as f64 * terms * RANK
+    }
+
+    /// The terms, the basis of their span, which is no larger, and some vectors.
+    fn numbers(&self, smallest: f64) -> f64 {
+        let terms = match &self.form {
+            Form::Constant | Form::Erasure => 1.0,
+            Form::Enumerated(matrix) => return matrix.numbers(smallest),
+            Form::Certain => 40.0 / smallest.min(1.0),
+            Form::Regular(sum) => sum.len() as f64,
+        };
+        self.inputs as f64 * (2.0 * terms + 16.0)
     }
 
     fn ln_det_error(&self) -> f64 {

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use super::reduced::{Law, Reduced};
 use super::stirling::entropy_gap;
 use crate::evaluation::{Evaluation, Method};
+use crate::stop::check;
 
 /// Most elementary steps that the automatic choice spends on an enumeration: some seconds on one core.
 pub const WORK_BUDGET: f64 = 4e9;
@@ -105,6 +106,7 @@ impl<'a> Walk<'a> {
 
     /// Adds one report with the given distribution.
     fn step(&self, before: &[f64], users: usize, column: &[f64], after: &mut [f64]) {
+        check();
         let (b, size) = (column.len(), self.sizes[users]);
         let last = column[b - 1];
         for (to, from) in after.iter_mut().zip(&before[..size]) {
@@ -126,6 +128,7 @@ impl<'a> Walk<'a> {
         let mut levels = [vec![0.0; self.sizes[self.n]], vec![0.0; self.sizes[self.n]]];
         levels[0][0] = 1.0;
         for users in 0..self.n {
+            check();
             let [before, after] = &mut levels;
             self.step(before, users, column, after);
             levels.swap(0, 1);
@@ -220,6 +223,7 @@ pub(crate) fn successors(size: usize, b: usize) -> Vec<u32> {
     let mut table = Vec::with_capacity(size * (b - 1));
     let mut c: Vec<usize> = (0..b - 1).collect();
     for number in 0..size {
+        check();
         let start = table.len();
         let mut sum = number;
         for j in (0..b - 1).rev() {

@@ -44,6 +44,7 @@ use crate::metric::Absence;
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use crate::split_mix::split_mix;
+use crate::stop::check;
 
 /// Most users times values.
 const MOST_NUMBERS: f64 = 1.7e7;
@@ -175,6 +176,7 @@ impl Group {
             .collect();
         let (mut row_of, mut truth) = (Vec::with_capacity(n as usize), Vec::with_capacity(n as usize));
         for y in by_certainty(a, &rows) {
+            check();
             let start = truth.len();
             reports.iter().enumerate().for_each(|(x, s)| truth.extend((0..s[y as usize]).map(|_| x as u32)));
             truth[start..].shuffle(rng);
@@ -189,6 +191,7 @@ impl Group {
         let values: Vec<u32> = (0..n).map(|_| pick(p, 1.0, rng) as u32).collect();
         let mut rows = vec![0.0; a * n as usize];
         for (row, x) in rows.chunks_exact_mut(a).zip(&values) {
+            check();
             subsets.report(*x as usize, row, rng);
             condition(row, p);
         }
@@ -212,6 +215,7 @@ impl Group {
         let mut rows = Vec::with_capacity(self.users.rows.len() / a * held.len());
         let mut ln_held = Vec::with_capacity(self.users.rows.len() / a);
         for row in self.users.rows.chunks_exact(a) {
+            check();
             let share: f64 = held.iter().map(|x| row[*x]).sum();
             rows.extend(held.iter().map(|x| row[*x] / share));
             ln_held.push(share.ln());
@@ -231,6 +235,7 @@ impl Group {
         self.users.row_of.iter().for_each(|row| counts[*row as usize] += 1.0);
         let mut moments = Moments::new(a);
         for (row, count) in self.users.rows.chunks_exact(a).zip(&counts).filter(|(_, count)| **count > 0.0) {
+            check();
             moments.add(row, *count);
         }
         let covariance = |x: usize, y: usize| moments.covariance[x * a + y] + f64::from(u8::from(x == y));

@@ -30,6 +30,7 @@ use super::reduced::{Law, ln_rising};
 use super::stirling::{entropy_gap, ln_factorial};
 use crate::evaluation::{Evaluation, Method};
 use crate::prior::Dirichlet;
+use crate::stop::check;
 
 /// Coefficients below this part of the largest are dropped by the exact sum. A tally with probability `1e-14` has its honest reports
 /// within 8 standard deviations, where the weights are above `e^−32`; so its relative error is below `1e-18` for each coefficient.
@@ -57,7 +58,10 @@ impl Window {
     /// The logarithms must be concave, as those of all polynomials here are.
     fn around(peak: usize, degree: usize, cutoff: f64, ln_coefficient: impl Fn(usize) -> f64) -> Window {
         let (ln_scale, ln_cutoff) = (ln_coefficient(peak), cutoff.ln());
-        let relative = |k: usize| ln_coefficient(k) - ln_scale;
+        let relative = |k: usize| {
+            check();
+            ln_coefficient(k) - ln_scale
+        };
         let mut coefficients: Vec<f64> =
             (0..peak).rev().map(relative).take_while(|ln| *ln > ln_cutoff).map(f64::exp).collect();
         let low = peak - coefficients.len();
@@ -72,6 +76,9 @@ impl Window {
             if self.coefficients.len() >= other.coefficients.len() { (self, other) } else { (other, self) };
         let mut product = vec![0.0; long.coefficients.len() + short.coefficients.len() - 1];
         for (k, c) in short.coefficients.iter().enumerate() {
+            if k % 64 == 0 {
+                check();
+            }
             product[k..].iter_mut().zip(&long.coefficients).for_each(|(sum, l)| *sum += c * l);
         }
         Window { low: self.low + other.low, ln_scale: self.ln_scale + other.ln_scale, coefficients: product }
@@ -305,6 +312,7 @@ fn partitions(n: usize, parts: usize) -> f64 {
     let mut count = vec![0.0; n + 1];
     count[0] = 1.0;
     for size in 1..=parts.min(n) {
+        check();
         for total in size..=n {
             count[total] += count[total - size];
         }
@@ -453,7 +461,11 @@ fn closing(polynomials: &Polynomials, factors: &[Window], n: usize) -> Vec<Vec<f
     let sum = |f: &Window, j: usize| {
         weights[j + f.low..].iter().zip(&f.coefficients).map(|(w, c)| w * c).sum::<f64>()
     };
-    (0..=n).into_par_iter().map(|s| (0..=n - s).map(|j| sum(&factors[s], j)).collect()).collect()
+    let of_count = |s: usize| {
+        check();
+        (0..=n - s).map(|j| sum(&factors[s], j)).collect()
+    };
+    (0..=n).into_par_iter().map(of_count).collect()
 }
 
 fn dot(s: &[u64], values: &[f64]) -> f64 {

@@ -14,6 +14,7 @@
 //! `super::users`).
 
 use super::gauss::discrete_chebyshev;
+use crate::stop::check;
 
 /// Numbers visited one by one at either end, and the smallest panel.
 const SINGLE: u64 = 48;
@@ -49,6 +50,7 @@ impl Lattice<'_> {
         let mut nodes = Vec::new();
         let mut left = low;
         while left <= high {
+            check();
             let width = self.panel(left, high);
             if width <= SINGLE {
                 nodes.push((left as f64, 1.0));

@@ -18,6 +18,7 @@ use super::aggregator::Options;
 use super::progress::{Observer, Progress};
 use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
+use crate::stop;
 
 /// Draws of the first round. With 128 the residuals of GRR with three values, which are large only near the corners of the
 /// simplex, had a standard error that was ten times too small.
@@ -48,7 +49,8 @@ pub(crate) fn mean(
     let mut progress = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance };
     loop {
         let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
-        let stopped = draw_round(&mut draws, round, &source, &progress, draw);
+        let complete = stop::caught(|| draw_round(&mut draws, round, &source, &progress, draw));
+        let Ok(stopped) = complete else { return best_so_far(&progress) };
         if draws.iter().flatten().any(|number| !number.is_finite()) {
             return Err(Absence::NoMethod {
                 what: "a draw of Monte Carlo is not finite, or its weights degenerate",
@@ -64,6 +66,14 @@ pub(crate) fn mean(
         }
         round = next_round(total, error / wanted).min(options.draws - total);
     }
+}
+
+/// What complete rounds have found, when the run is ended in the midst of one: to keep the draws of that round which are done would favour the quick ones.
+fn best_so_far(progress: &Progress) -> Result<Evaluation, Absence> {
+    if progress.draws == 0 {
+        return Err(Absence::Stopped);
+    }
+    Ok(Evaluation::new(progress.value, progress.error, Method::MonteCarlo))
 }
 
 /// Where draws come from, and who may stop them once there are the fewest.
@@ -109,8 +119,9 @@ fn next_round(total: u64, ratio: f64) -> u64 {
     (needed.clamp(16.0, total as f64) as u64).min(4096)
 }
 
-/// The generator of one draw.
+/// The generator of one draw. All draws begin here, so this is where a run may end.
 pub(crate) fn generator(seed: u64, stream: u64) -> ChaCha8Rng {
+    stop::check();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(stream);
     rng

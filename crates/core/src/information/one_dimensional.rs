@@ -31,6 +31,7 @@ use super::stirling::{entropy_gap, factorial_remainder};
 use super::users::{Marginal, binomial_nodes, mean, point_term};
 use crate::evaluation::{Evaluation, Method};
 use crate::metric::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
+use crate::stop::check;
 
 /// Nodes a panel.
 const ORDER: usize = 16;
@@ -224,6 +225,7 @@ impl Nodes {
     }
 
     fn evidence(&self, s: &[f64]) -> Evidence {
+        check();
         // The likelihood is concave in p.
         let (mut low, mut high) = (0, self.p.len() - 1);
         while low < high {
@@ -489,6 +491,7 @@ fn smooth_sum_entropy(t: f64, n: u64, q: [f64; 2]) -> f64 {
 
 /// Entropy of `Binomial(t, q_0) + Binomial(n − t, q_1)`, directly.
 fn sum_entropy(t: u64, n: u64, q: [f64; 2]) -> f64 {
+    check();
     let first = binomial_window(t, q[0]);
     let second = binomial_window(n - t, q[1]);
     let mut sum = vec![0.0; first.len() + second.len() - 1];

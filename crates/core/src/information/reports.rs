@@ -12,6 +12,7 @@ use crate::likelihood::dense_rows::DenseRows;
 use crate::likelihood::patterns::Patterns;
 use crate::metric::Absence;
 use crate::protocol::Protocol;
+use crate::stop::check;
 
 /// Most numbers in the table of reports of one draw: 512 MiB.
 const MAX_TABLE: f64 = 6.7e7;
@@ -92,6 +93,7 @@ impl<'a> Source<'a> {
             Source::Subsets(subsets) => {
                 let mut patterns = subsets.none.clone();
                 for _ in 0..n {
+                    check();
                     patterns.add(&subsets.members(pick(p, 1.0, rng), rng), 1.0);
                 }
                 patterns.merge();

@@ -22,6 +22,7 @@
 //! values *given* their tally; the mean over `k` walks and this one has `E ln W̄ ≥ ln P(T = t)`. The half of the two logarithms is off by much less than
 //! their distance.
 
+use crate::stop::check;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
@@ -87,9 +88,11 @@ impl Independent {
         let (a, n) = (self.a, self.users());
         let (mut ln_weight, mut weights) = (0.0, vec![0.0; a]);
         for stage in stages {
+            check();
             let mut m = stage.expected.clone();
             let mut force = stage.force(&r, &m);
             for i in stage.users.clone() {
+                check();
                 let row = self.row(i);
                 if i > stage.users.start {
                     m.iter_mut().zip(row).for_each(|(m, q)| *m = (*m - q).max(0.0));

@@ -33,6 +33,7 @@ use super::stirling::{
 };
 use crate::evaluation::{Evaluation, Method};
 use crate::prior::{Dirichlet, Prior};
+use crate::stop::check;
 
 /// Nodes a panel, and the fewer ones that show the error.
 const ORDERS: [usize; 2] = [20, 14];
@@ -190,6 +191,7 @@ impl DirichletSums {
             individual: Sum::new(factorial_remainder(users)),
         };
         for group in prior.groups() {
+            check();
             let marginal = Marginal { n, alpha: group.alpha, rest: rest_of(prior, group.alpha) };
             let (count, nodes) = (group.count as f64, marginal.nodes(order));
             let tally = |t: f64| if concentrated { marginal.concentrated(t) } else { spread(group.alpha, t) };
@@ -307,6 +309,7 @@ impl PointSums {
         let whole = factorial_remainder(n as f64);
         let mut sums = PointSums { tally: Sum::new(-whole), individual: Sum::new(whole) };
         for &p_x in p.iter().filter(|p_x| **p_x > 0.0) {
+            check();
             let nodes = binomial_nodes(n, p_x, order);
             sums.tally.add(1.0, mean(&nodes, |t| point_term(t, n as f64 * p_x)));
             sums.individual.add(1.0, mean(&nodes, |t| individual_term(t, n as f64)));

@@ -1,6 +1,7 @@
 //! Rows in full: for matrices with few outputs, and for single rows of other likelihoods.
 
 use super::RowLikelihood;
+use crate::stop::check;
 
 /// Rows of likelihoods, one entry for each input, and how often each was reported.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +52,7 @@ impl RowLikelihood for DenseRows {
     fn gradient(&self, p: &[f64]) -> Vec<f64> {
         let mut gradient = vec![0.0; self.a];
         for (row, count) in self.iter() {
+            check();
             let factor = count / dot(row, p);
             gradient.iter_mut().zip(row).for_each(|(g, r)| *g += factor * r);
         }
@@ -60,6 +62,7 @@ impl RowLikelihood for DenseRows {
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut curvature = vec![0.0; self.a * self.a];
         for (row, count) in self.iter() {
+            check();
             let ratio = dot(row, centre);
             let second = count / (ratio * ratio);
             for (line, r_x) in curvature.chunks_exact_mut(self.a).zip(row) {

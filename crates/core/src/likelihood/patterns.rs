@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::estimate::supports::supported;
 use crate::information::monte_carlo::multinomial;
 use crate::protocol::Protocol;
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// Most bits held: one gibibyte.
@@ -56,6 +57,7 @@ impl Patterns {
         let mut patterns = Patterns::empty(protocol, tallies.counts().len())?;
         let extreme = patterns.miss == 0.0;
         for (output, count) in tallies.counts() {
+            check();
             let members = supported(protocol, output);
             if extreme {
                 let mut ln_row = (0..patterns.a).map(|x| protocol.ln_probability(output, x));
@@ -121,6 +123,7 @@ impl Patterns {
         order.sort_unstable_by_key(|j| self.pattern(*j));
         let (mut bytes, mut counts): (Vec<u8>, Vec<f64>) = (Vec::new(), Vec::new());
         for j in order {
+            check();
             if bytes.ends_with(self.pattern(j)) && !counts.is_empty() {
                 let last = counts.len() - 1;
                 counts[last] += self.counts[j];
@@ -169,6 +172,7 @@ impl Patterns {
         let mut buckets = vec![[0.0; 256]; self.width];
         let (mut value, mut along) = (0.0, 0.0);
         for (pattern, count) in bytes.chunks_exact(self.width).zip(counts) {
+            check();
             let share = share(tables, pattern);
             let likelihood = self.miss + self.contrast * share;
             let weight = count / likelihood;
@@ -193,6 +197,7 @@ impl Patterns {
         let mut sum = Pairs { gram: vec![0.0; self.a * self.a], along: vec![0.0; self.a], square: 0.0 };
         let mut members = Vec::with_capacity(self.a);
         for j in range.step_by(stride) {
+            check();
             let pattern = self.pattern(j);
             let share = share(tables, pattern);
             let weight = self.counts[j] * (self.contrast / (self.miss + self.contrast * share)).powi(2);
@@ -317,6 +322,7 @@ impl Senders for Patterns {
         let (mut firsts, mut seconds) = (vec![[0.0; 256]; self.width], vec![[0.0; 256]; self.width]);
         let (mut first, mut second) = (0.0, 0.0);
         for (pattern, count) in self.iter() {
+            check();
             let likelihood = self.likelihood(&tables, pattern);
             let (weight, square) = (count / likelihood, count / (likelihood * likelihood));
             first += weight;
@@ -340,6 +346,7 @@ impl Senders for Patterns {
         let tables = self.tables(p);
         let (mut t, mut from_all) = (vec![0; self.a], self.silent);
         for (pattern, count) in self.iter() {
+            check();
             let likelihood = self.likelihood(&tables, pattern);
             // Who sent a report is anybody, distributed as P, or a member of the pattern.
             let blind = multinomial(count as u64, &[self.miss, likelihood - self.miss], rng);
@@ -399,6 +406,7 @@ impl RowLikelihood for Patterns {
         let (mut dense, mut rest) =
             (DenseRows { a: self.a, ..DenseRows::default() }, self.without_patterns());
         for ((pattern, count), chosen) in self.iter().zip(chosen) {
+            check();
             if *chosen {
                 let entry = |x: usize| if holds(pattern, x) { self.miss + self.contrast } else { self.miss };
                 dense.rows.extend((0..self.a).map(entry));

@@ -7,6 +7,7 @@ use super::{Likelihood, Slope};
 use crate::error::{Error, Result};
 use crate::output::Output;
 use crate::protocol::{MAX_ENTRIES, Protocol};
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// For each reported output how often it was reported, and its row as deviations `d_x = Q_{y|x}/mean − 1` from the row's own mean.
@@ -78,6 +79,7 @@ impl Likelihood for Rows {
     fn slope(&self, p: &[f64]) -> Slope {
         let (mut value, mut excess) = (0.0, vec![0.0; self.a]);
         for (count, row) in self.iter() {
+            check();
             let mean = dot(row, p);
             let weight = count / (1.0 + mean);
             value += count * mean.ln_1p();
@@ -89,6 +91,7 @@ impl Likelihood for Rows {
     fn information(&self, p: &[f64]) -> Mat<f64> {
         let mut scores = Vec::with_capacity(self.deviations.len());
         for (count, row) in self.iter() {
+            check();
             let mean = dot(row, p);
             let root = count.sqrt() / (1.0 + mean);
             scores.extend(row.iter().map(|d| root * (d - mean)));

@@ -37,6 +37,7 @@ use rand::{Rng, RngExt};
 
 use crate::panels::Panels;
 use crate::special::{exp_m1_excess, ln_gamma, ln1p_excess};
+use crate::stop;
 
 /// Aliases of the density of a sum are so many standard deviations away.
 const PERIOD: f64 = 40.0;
@@ -96,6 +97,7 @@ impl Share {
 
     /// `ψ(jδ) = E e^{−ijδ(P − μ)}` for `j` below `count`.
     fn transform(&self, step: f64, count: usize) -> Vec<c64> {
+        stop::check();
         let mut sums = vec![c64::new(0.0, 0.0); count];
         for (off, mass) in &self.nodes {
             let turn = c64::from_polar(1.0, -step * off);
@@ -294,6 +296,7 @@ impl Shares {
     /// An exact draw of the distribution.
     pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Vec<f64> {
         loop {
+            stop::check();
             let shares = self.shares.iter().enumerate();
             let mut p: Vec<f64> =
                 shares.map(|(x, share)| if x == self.widest { 0.0 } else { share.draw(rng) }).collect();
@@ -419,7 +422,10 @@ mod tests {
             assert!((centre - mean).abs() < 4.0 * (variance / 4000.0).sqrt(), "{x}: {centre} {mean}");
             let spread = draws.iter().map(|p| (p[x] - mean).powi(2)).sum::<f64>() / 4000.0;
             // The variance of a squared normal deviation is 2 σ⁴.
-            assert!((spread / variance - 1.0).abs() < 4.0 * (2.0f64 / 4000.0).sqrt(), "{x}: {spread} {variance}");
+            assert!(
+                (spread / variance - 1.0).abs() < 4.0 * (2.0f64 / 4000.0).sqrt(),
+                "{x}: {spread} {variance}"
+            );
             let total = shares.ln_marginal_total(x).unwrap();
             assert!((panels.ln_total() - total).abs() < 1e-8, "{x}: {} {total}", panels.ln_total());
         }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::information::monte_carlo::multinomial;
 use crate::output::Output;
 use crate::protocol::Protocol;
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// Most members of all rows: 1.5 GiB.
@@ -94,6 +95,7 @@ impl SparseRows {
         };
         let mut known: HashMap<(Vec<u32>, Vec<u64>), usize> = HashMap::new();
         for (output, count) in tallies.counts() {
+            check();
             let row = sparse(protocol, output)?;
             if row.ln_scale == f64::NEG_INFINITY {
                 return Err(Error::ImpossibleOutput { output: output.to_string() });
@@ -141,6 +143,7 @@ impl SparseRows {
     pub(crate) fn certain(&self) -> Option<Vec<u64>> {
         let mut known = vec![0; self.a];
         for row in self.rows() {
+            check();
             match (row.members, row.base) {
                 ([], _) => {}
                 ([x], 0.0) => known[*x as usize] += row.count,
@@ -154,6 +157,7 @@ impl SparseRows {
     fn only(&self, wanted: impl Fn(usize) -> bool) -> Self {
         let mut kept = SparseRows { rows: Vec::new(), members: Vec::new(), gains: Vec::new(), ..*self };
         for (_, row) in self.rows().enumerate().filter(|(i, _)| wanted(*i)) {
+            check();
             kept.members.extend_from_slice(row.members);
             kept.gains.extend_from_slice(row.gains);
             kept.rows.push(Row { count: row.count, base: row.base, end: kept.members.len() });
@@ -179,6 +183,7 @@ impl Senders for SparseRows {
         let (mut mean, mut squares) = (vec![0.0; self.a], vec![0.0; self.a]);
         let (mut base_mean, mut base_squares) = (0.0, 0.0);
         for row in self.rows() {
+            check();
             let (count, value) = (row.count as f64, row.value(p));
             let base = row.base / value;
             base_mean += count * base;
@@ -201,6 +206,7 @@ impl Senders for SparseRows {
         let (mut t, mut from_base) = (vec![0; self.a], 0);
         let mut masses = Vec::new();
         for row in self.rows() {
+            check();
             masses.clear();
             masses.extend(row.members.iter().zip(row.gains).map(|(x, gain)| gain * p[*x as usize]));
             let own: f64 = masses.iter().sum();
@@ -249,6 +255,7 @@ impl RowLikelihood for SparseRows {
     fn gradient(&self, p: &[f64]) -> Vec<f64> {
         let (mut gradient, mut base) = (vec![0.0; self.a], 0.0);
         for row in self.rows() {
+            check();
             let factor = row.count as f64 / row.value(p);
             base += factor * row.base;
             let members = row.members.iter().zip(row.gains);
@@ -261,6 +268,7 @@ impl RowLikelihood for SparseRows {
         let a = self.inputs();
         let (mut curvature, mut mixed, mut base_curvature) = (vec![0.0; a * a], vec![0.0; a], 0.0);
         for row in self.rows() {
+            check();
             let second = row.count as f64 / row.value(centre).powi(2);
             base_curvature += second * row.base * row.base;
             for (x, gain) in row.members.iter().zip(row.gains) {

@@ -20,6 +20,7 @@ use rand::{Rng, RngExt};
 
 use super::target::{State, Target};
 use crate::information::gauss::legendre;
+use crate::stop::check;
 
 /// Sweeps of a chain at a node of the path before it is listened to, and while it is.
 const SWEEPS: [usize; 2] = [8, 44];
@@ -97,6 +98,7 @@ fn posterior_means(target: &Target<'_>, state: &mut State, steps: usize, rng: &m
     let mut difference = target.difference(state);
     let mut pairs = Vec::with_capacity(steps);
     for _ in 0..steps {
+        check();
         let mut proposal = state.clone();
         (0..STEPS[1]).for_each(|_| target.sweep(&mut proposal, 1.0, rng));
         let proposed = target.difference(&proposal);
@@ -142,6 +144,7 @@ fn path(target: &Target<'_>, posterior: State, rng: &mut dyn Rng) -> (f64, Means
     }
     let mut integral = 0.0;
     for (beta, weight) in nodes {
+        check();
         integral += weight * mean_followed(target, &mut state, beta, rng);
     }
     (integral, top.unwrap_or_else(|| followed_means(target, &mut state, rng)))
@@ -162,6 +165,7 @@ fn mean_followed(target: &Target<'_>, state: &mut State, beta: f64, rng: &mut dy
     (0..before).for_each(|_| target.sweep(state, beta, rng));
     let mut sum = 0.0;
     for _ in 0..listened {
+        check();
         target.sweep(state, beta, rng);
         sum += target.followed(state);
     }

@@ -22,6 +22,7 @@ use super::quadratic::Quadratic;
 use crate::likelihood::RowLikelihood;
 use crate::likelihood::dense_rows::DenseRows;
 use crate::prior::{Dirichlet, OwnPrior, ln_sum_exp, sample_ln_gamma};
+use crate::stop::check;
 
 /// Largest variance of `D` over the posterior. What the evidence leaves out of `D` is of the order of its fifth cumulant over 720.
 const MAX_VARIANCE: f64 = 0.5;
@@ -178,6 +179,7 @@ impl<'a> Target<'a> {
         let mut exact = vec![few(counts.len(), rows.inputs()); counts.len()];
         let mut centre = maximisation(rows, &counts, &prior);
         for round in 0..ROUNDS {
+            check();
             let target = Target::with_rows(rows, &prior, &exact, centre);
             if target.expanded.is_none() {
                 return target;
@@ -276,6 +278,7 @@ impl<'a> Target<'a> {
         let mut state = self.prior_state(rng);
         let mut draws = Vec::new();
         for sweep in 0..sweeps {
+            check();
             self.sweep(&mut state, 1.0, rng);
             if sweep >= before && sweep.is_multiple_of(DRAW_SPACING) {
                 draws.push(state.p.clone());
@@ -295,6 +298,7 @@ impl<'a> Target<'a> {
         // Ratios that have become small carry the rounding errors of when they were large.
         state.ratios = self.exact.ratios(&state.p);
         for _ in 0..count {
+            check();
             let number = rng.random_range(0..a + self.ridges.len());
             if let Some(ridge) = number.checked_sub(a) {
                 self.along(state, &self.ridges[ridge], beta, rng);
@@ -531,6 +535,7 @@ fn maximisation(rows: &dyn RowLikelihood, counts: &[f64], prior: &ChainPrior<'_>
     let total = counts.iter().sum::<f64>() + (0..a).map(|x| prior.alpha(x)).sum::<f64>();
     let mut p = vec![1.0 / a as f64; a];
     for _ in 0..MAXIMISATION_STEPS {
+        check();
         let gradient = rows.gradient(&p);
         p = (0..a).map(|x| (p[x] * gradient[x] + prior.alpha(x)) / total).collect();
     }
@@ -558,6 +563,7 @@ fn rows_to_follow(
     let at_centre = rows.ratios(centre);
     let mut left_out = vec![vec![0.0; draws.len()]; counts.len()];
     for (k, p) in draws.iter().enumerate() {
+        check();
         for (i, ratio) in rows.ratios(p).iter().enumerate().filter(|(i, _)| !exact[*i]) {
             let d = ratio / at_centre[i] - 1.0;
             left_out[i][k] = counts[i] * (d.ln_1p() - d + 0.5 * d * d);

@@ -19,6 +19,7 @@ use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, UsersSide};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
+use crate::stop::{self, Stopped};
 
 /// What the caller may choose about a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -107,9 +108,12 @@ impl<'a> Analysis<'a> {
     ///
     /// A warning tells of Monte Carlo that ended, by a watcher or by the largest number of draws, before the wanted error.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
-        let answer = self.value(metric, users);
-        let said = || self.shortfall(metric, users, answer.number()?);
-        Answer { warning: answer.warning.clone().or_else(said), ..answer }
+        let found = stop::caught(|| {
+            let answer = self.value(metric, users);
+            let said = || self.shortfall(metric, users, answer.number()?);
+            Answer { warning: answer.warning.clone().or_else(said), ..answer }
+        });
+        found.unwrap_or_else(|Stopped| Err(Absence::Stopped).into())
     }
 
     /// All that `n` users know.
@@ -117,7 +121,7 @@ impl<'a> Analysis<'a> {
     /// # Errors
     /// The prior has no method for it, or the computation was stopped.
     pub fn users_side(&self, n: u64) -> Result<UsersSide, Absence> {
-        self.known(n).users(&self.question(n))
+        stop::caught(|| self.known(n).users(&self.question(n))).unwrap_or(Err(Absence::Stopped))
     }
 
     fn shortfall(&self, metric: Metric, users: Option<u64>, found: Evaluation) -> Option<String> {

@@ -160,6 +160,21 @@ fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> 
     })
 }
 
+/// How many numbers of 8 bytes each thread holds to find the asymptotic utility, at most; `None` for protocols without a structure, whose matrix is
+/// what counts.
+pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<f64> {
+    let parts = prior.dirichlets().unwrap_or_default();
+    let smallest = parts.iter().flat_map(|(_, part)| part.groups()).map(|group| group.alpha);
+    let smallest = smallest.fold(1.0, f64::min);
+    match protocol {
+        // In closed form.
+        Protocol::Identity(_) | Protocol::GeneralisedRandomisedResponse(_) | Protocol::Erasure(_) => {
+            Some(0.0)
+        }
+        _ => Some(structured(protocol)?.numbers(smallest)),
+    }
+}
+
 /// `U` from the mean of a log-determinant under each Dirichlet part, or at each draw of a prior of one's own.
 fn utility_of(
     prior: &Prior,

@@ -27,7 +27,9 @@ mod worst_case_privacy;
 
 pub use analysis::{Analysis, Settings};
 pub use answer::{Absence, Answer, Value};
-pub use asymptotic_utility::{asymptotic_utility, effective_participation, truth_utility};
+pub use asymptotic_utility::{
+    asymptotic_utility, asymptotic_utility_numbers, effective_participation, truth_utility,
+};
 pub use average_privacy::{Leakage, average_privacy, private_leakage, user_entropy};
 pub use growth_constant::{faithful_growth_constant, growth_constant};
 pub use limit::{distribution_utility_limit, tally_utility_limit};

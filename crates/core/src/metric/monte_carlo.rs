@@ -8,6 +8,7 @@ use super::Settings;
 use super::answer::Absence;
 use crate::evaluation::{Evaluation, Method};
 use crate::prior::Prior;
+use crate::stop::check;
 
 /// Draws in one batch; each batch has its own stream of random numbers, so that threads do not matter.
 const BATCH: u64 = 256;
@@ -29,6 +30,7 @@ pub(super) fn mean_over_draws(
         rng.set_stream(stream);
         let mut moments = (0.0, 0.0);
         for _ in 0..BATCH {
+            check();
             let value = f(&prior.sample_ln(&mut rng))?;
             moments = (moments.0 + value, moments.1 + value * value);
         }

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use crate::expectation::gauss_legendre;
 use crate::protocol::{Channel, Matrix};
+use crate::stop::check;
 
 /// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
 #[derive(Clone, Debug)]
@@ -272,6 +273,7 @@ fn inverted_density(terms: &[(f64, f64)]) -> f64 {
     let mut value = inverted_term(terms, u).0;
     sum += value / step.exp_m1();
     loop {
+        check();
         let (term, modulus) = inverted_term(terms, u);
         (value, sum) = (term, sum + term);
         largest = largest.max(modulus);

@@ -24,6 +24,7 @@ use crate::information::reduced::ln_rising;
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
+use crate::stop::check;
 
 /// Most elementary steps of the Dirichlet mixture: a second or two.
 pub const MIXTURE_BUDGET: f64 = 4e8;
@@ -90,6 +91,7 @@ fn tallies(likelihood: &SparseRows, prior: &Dirichlet) -> (f64, Vec<f64>) {
     for view in likelihood.rows() {
         view.write(&mut row);
         for _ in 0..view.count {
+            check();
             after[..sizes[users + 1]].fill(0.0);
             urn(&before[..sizes[users]], users, &table, &row, prior, &mut after);
             let total: f64 = after[..sizes[users + 1]].iter().sum();
@@ -107,6 +109,7 @@ fn urn(before: &[f64], users: usize, table: &[u32], row: &[f64], prior: &Dirichl
     let (a, total) = (row.len(), prior.total() + users as f64);
     let mut visit = each_tally(a, users);
     for (number, weight) in before.iter().enumerate() {
+        check();
         let t = visit.next_tally();
         let drawn = |x: usize| weight * row[x] * (prior.alpha()[x] + t[x] as f64) / total;
         for x in 0..a - 1 {
@@ -131,6 +134,7 @@ struct EachTally {
 
 impl EachTally {
     fn next_tally(&mut self) -> &[usize] {
+        check();
         if self.started {
             advance(&mut self.c);
         }

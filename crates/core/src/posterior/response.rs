@@ -33,6 +33,7 @@ use crate::information::reduced::ln_rising;
 use crate::output::Output;
 use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
 use crate::protocol::{Channel, GeneralisedRandomisedResponse};
+use crate::stop::check;
 use crate::tallies::Tallies;
 
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.
@@ -153,6 +154,7 @@ impl<'a> Chain<'a> {
             s.iter().zip(prior.alpha()).map(|(s, alpha)| polynomials.factor(*alpha, *s)).collect();
         let (mut prefixes, mut held) = (vec![Window::one()], 0);
         for factor in &factors {
+            check();
             let next = prefixes[prefixes.len() - 1].times(factor, EXACT_CUTOFF);
             held += next.coefficients.len();
             if held > MAX_COEFFICIENTS {
@@ -171,6 +173,7 @@ impl<'a> Chain<'a> {
         let suffixes = self.suffixes.get_or_init(|| {
             let mut suffixes = vec![Window::one()];
             for factor in self.factors.iter().skip(1).rev() {
+                check();
                 suffixes.push(suffixes[suffixes.len() - 1].times(factor, EXACT_CUTOFF));
             }
             suffixes.reverse();

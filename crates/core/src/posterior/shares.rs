@@ -26,7 +26,8 @@ pub(crate) fn posterior(
     let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
     let shares: Vec<Part<'_>> =
         parts.par_iter().map(|(_, prior)| Part::new(prior, beta, &s)).collect::<Option<_>>()?;
-    let ln_joint: Vec<f64> = parts.iter().zip(&shares).map(|((w, _), part)| w.ln() + part.ln_evidence).collect();
+    let ln_joint: Vec<f64> =
+        parts.iter().zip(&shares).map(|((w, _), part)| w.ln() + part.ln_evidence).collect();
     let ln_total = ln_sum_exp(&ln_joint);
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
     let answers: Vec<[Summary; 2]> = (0..s.len())

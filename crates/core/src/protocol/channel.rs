@@ -8,6 +8,7 @@ use super::rank::{Rank, RowSpace};
 use super::{MAX_ENTRIES, Matrix};
 use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::stop::check;
 
 /// A column-stochastic matrix `Q` with `b` outputs (rows `y`) and `a` inputs (columns `x`).
 ///
@@ -157,6 +158,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
         let (a, b) = (self.inputs(), self.countable_outputs(self.inputs())?);
         let mut entries = vec![0.0; a * b];
         for (row, values) in entries.chunks_exact_mut(a).enumerate() {
+            check();
             self.row_into(row, values)?;
         }
         Ok(Matrix::from_stochastic(a, entries))

@@ -12,6 +12,7 @@ use super::rank::{Rank, RowSpace};
 use super::{Channel, MAX_ENTRIES, check_inputs};
 use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::stop::check;
 
 /// Columns must sum to 1 within this.
 pub const COLUMN_TOLERANCE: f64 = 1e-9;
@@ -105,6 +106,7 @@ impl Matrix {
         let sparse = after.entries.iter().filter(|q| **q > 0.0).count() <= 4 * (outer + self.rows().len());
         if sparse {
             for (composed, weights) in entries.chunks_exact_mut(self.a).zip(after.rows()) {
+                check();
                 for (weight, row) in weights.iter().zip(self.rows()).filter(|(w, _)| **w > 0.0) {
                     composed.iter_mut().zip(row).for_each(|(q, q_yx)| *q += weight * q_yx);
                 }
@@ -258,6 +260,7 @@ impl Channel for Matrix {
     fn classes(&self) -> Result<usize> {
         let mut components = Components::new(self.a);
         for row in self.rows() {
+            check();
             let mut possible = (0..self.a).filter(|&x| row[x] > 0.0);
             if let Some(first) = possible.next() {
                 possible.for_each(|x| components.join(first, x));

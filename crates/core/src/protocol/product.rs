@@ -8,6 +8,7 @@ use super::rank::{Rank, RowSpace};
 use super::{Channel, MAX_ENTRIES, Matrix, Protocol};
 use crate::error::{Error, Result};
 use crate::output::Output;
+use crate::stop::check;
 
 /// `Q¹ × … × Q^k`: `Q_{(y_1,…,y_k)|x} = ∏_j Q^j_{y_j|x}`.
 ///
@@ -67,6 +68,7 @@ impl Product {
         }
         let mut product = vec![0.0; a];
         for row in left.rows() {
+            check();
             for other in last.rows() {
                 product.iter_mut().zip(row.iter().zip(other)).for_each(|(p, (q, r))| *p = q * r);
                 visit(&product);
@@ -181,6 +183,7 @@ impl Channel for Product {
         let even: f64 = self.factors.iter().filter_map(|factor| factor.uniform_level()).sum();
         let mut worst = 0f64;
         for x in 0..self.inputs() {
+            check();
             for other in (0..self.inputs()).filter(|other| *other != x) {
                 let level: f64 = uneven.iter().map(|f| f.level_between(x, other)).sum::<Result<_>>()?;
                 worst = worst.max(level);
@@ -246,6 +249,7 @@ pub(super) fn classes_by_pairs(combination: &dyn Channel) -> Result<usize> {
     let mut components = Components::new(a);
     let mut open = 0;
     for x in 0..a {
+        check();
         open += 1;
         for other in (0..x).take_while(|_| a <= MAX_PAIRED_INPUTS || x < MAX_PAIRED_INPUTS) {
             if open == 1 {

@@ -17,6 +17,7 @@ use sottovoce::information::{Choice, Progress};
 use sottovoce::metric::{Settings, Watcher};
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
+use crate::admission::{admit, choice_bytes};
 use crate::design::{Candidate, Family, Sizing, search_heard, specification, unlimited};
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure, ExpectedError};
@@ -115,6 +116,7 @@ impl ChooseSpec {
     /// A number or the prior is out of range, nothing is required and nothing wanted, or nothing reaches it.
     pub fn run(&self, watcher: Option<Watcher<'_>>) -> Result<ChooseReport> {
         check_users(&[self.users])?;
+        admit(choice_bytes(self.inputs, self.epsilon))?;
         let prior = self.prior.check(self.inputs)?;
         self.wanted.map_or(Ok(()), Wanted::check)?;
         if !prior.is_continuous() {
@@ -181,8 +183,10 @@ impl Chooser<'_> {
         if criterion == Criterion::Error {
             self.shorten(&mut runners);
         }
-        let scored = runners.into_iter().filter_map(|runner| self.scored(criterion, runner));
-        ranked(criterion, scored.collect())
+        let scored = runners.into_iter().filter_map(|runner| self.scored(criterion, runner)).collect();
+        // Who is left out because time was over is not worse than the others.
+        sottovoce::stop::check();
+        ranked(criterion, scored)
     }
 
     /// The optimum of the design search, if it ends with one.

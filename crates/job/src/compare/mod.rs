@@ -348,7 +348,12 @@ impl CompareJob {
         watcher: Option<Watcher<'_>>,
     ) -> Answer {
         let distance = match quantity {
-            Quantity::Metric(metric) => return subject.analysis(watcher).answer(metric, users),
+            Quantity::Metric(metric) => {
+                return match subject.admit(metric, users) {
+                    Ok(()) => subject.analysis(watcher).answer(metric, users),
+                    Err(refusal) => Answer::from(Err(Absence::Failed(refusal))),
+                };
+            }
             Quantity::Error(distance) => distance,
         };
         let measure = ErrorMeasure { distance, estimator: self.estimator };

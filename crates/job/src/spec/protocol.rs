@@ -11,6 +11,7 @@ use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
 use super::prior::{PriorSpec, entry};
 use super::tree::{Tree, shown};
+use crate::admission::{admit, size_search_bytes};
 use crate::error::{FieldProblem, Result};
 use crate::source::Written;
 
@@ -364,6 +365,7 @@ impl Written<ProtocolSpec> {
     /// A parameter is out of range, parts do not fit together, or labels are not as many as inputs.
     pub fn check(&self, prior: &PriorSpec) -> Result<NamedProtocol> {
         let mut spec = self.spec.clone();
+        admit(size_search_bytes(&spec))?;
         spec.fill_in_sizes(prior);
         let protocol = spec.build(&Path::Root).map_err(|error| error.found_in(&self.source))?;
         let labels = spec.input_labels().cloned();

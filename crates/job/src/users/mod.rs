@@ -227,6 +227,7 @@ impl UsersSpec {
     pub fn check(&self) -> Result<UsersJob> {
         let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
         self.wanted.check()?;
+        subject.admit(Metric::EffectiveParticipation, None)?;
         Ok(UsersJob { subject, wanted: self.wanted })
     }
 }
