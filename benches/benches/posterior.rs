@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use sottovoce::information::Choice;
 use sottovoce::posterior::{Options, exact_draws, posterior};
 use sottovoce::prior::Dirichlet;
 use sottovoce::protocol::GeneralisedRandomisedResponse;
@@ -18,6 +19,10 @@ fn main() {
     if asked("grr") {
         randomised_response(128, 100_000);
         randomised_response(1024, 1_000_000);
+    }
+    if asked("many") {
+        many_reports(3);
+        many_reports(16);
     }
     if asked("oue") {
         unary_encoding(128, 100_000, 1.0);
@@ -55,6 +60,23 @@ fn randomised_response(a: usize, n: usize) {
     let prior = Prior::Dirichlet(prior);
     let ((wall, _), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &Options::default()).unwrap());
     println!("  all marginals, evidence, 4000 draws: {cpu:.3?} CPU, {wall:.3?}, {}", memory());
+}
+
+/// How the exact posterior of randomised response grows with the reports (expected counts), and Markov chains on the same counts.
+fn many_reports(a: usize) {
+    let (protocol, prior) = (Protocol::grr(a, 1.0).unwrap(), Prior::jeffreys(a).unwrap());
+    let beta = 1f64.exp_m1();
+    for n in [1e4, 1e6, 1e8, 1e10] {
+        let count = |p: &f64| (n * (1.0 + beta * p) / (a as f64 + beta)).round() as u64;
+        let counts = frequencies(a).iter().map(count).enumerate().map(|(y, count)| (Output::Index(y), count));
+        let tallies = Tallies::new(&protocol, counts.collect::<Vec<_>>()).unwrap();
+        let of = |choice: Choice| {
+            let options = Options { choice, unconverged: true, ..Options::default() };
+            with_cpu(|| posterior(&protocol, &prior, &tallies, &options).unwrap()).1.as_secs_f64()
+        };
+        let (exact, chains) = (of(Choice::Exact), of(Choice::MonteCarlo));
+        println!("GRR a = {a}, n = {n:e}: exact {exact:.2} s of CPU, Markov chains {chains:.2} s");
+    }
 }
 
 fn unary_encoding(a: usize, n: usize, epsilon: f64) {

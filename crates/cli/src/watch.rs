@@ -6,10 +6,11 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
-use sottovoce_job::{Metric, Progress, Sought, Step};
+use sottovoce_job::{Counted, Metric, Progress, Sought, Step};
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Result, Told};
@@ -164,6 +165,35 @@ fn time(left: Duration) -> String {
         seconds @ 0..100 => format!("{seconds} s"),
         seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),
         seconds => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// Does some counting while a line tells, if somebody sees it, how many reports were counted so far.
+pub(crate) fn counting<T>(quiet: bool, work: impl FnOnce(&Counted) -> T) -> T {
+    let counted = Counted::default();
+    if quiet || !std::io::stderr().is_terminal() {
+        return work(&counted);
+    }
+    let (done, is_done) = channel::<()>();
+    let shown = counted.clone();
+    std::thread::scope(|scope| {
+        scope.spawn(move || show_count(&shown, &is_done));
+        // Dropped also if the work is cut off, so that the thread ends.
+        let _done = done;
+        work(&counted)
+    })
+}
+
+/// Shows the count until the other end of the channel is gone.
+fn show_count(counted: &Counted, is_done: &Receiver<()>) {
+    let (start, mut said) = (Instant::now(), false);
+    while is_done.recv_timeout(if said { PAUSE } else { PATIENCE }) == Err(RecvTimeoutError::Timeout) {
+        let (reports, seconds) = (counted.reports(), start.elapsed().as_secs_f64());
+        write(&format!("\r\u{1b}[2Ktally: {reports} reports, {:.0} a second", reports as f64 / seconds));
+        said = true;
+    }
+    if said {
+        write("\r\u{1b}[2K");
     }
 }
 

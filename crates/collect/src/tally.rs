@@ -11,7 +11,8 @@
 //! depends only on the reports, not on their order or their files, so tallies of shards, merged, are those of one pass.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hashbrown::HashTable;
 use sottovoce::Protocol;
@@ -157,6 +158,8 @@ impl Supports {
             SupportKind::Sets { .. } => members(report).for_each(|x| self.counts[x] += count),
             SupportKind::Hashes { buckets } => {
                 let (seed, z, g) = (number(&report[..8]), number(&report[8..]) as usize, *buckets);
+                // A report takes a hash of every input: the longest loop of a tally.
+                sottovoce::stop::check();
                 for (x, support) in self.counts.iter_mut().enumerate() {
                     *support += if bucket(seed, x, g) == z { count } else { 0 };
                 }
@@ -250,18 +253,48 @@ fn supported(mut supports: Supports, patterns: &Patterns) -> Supports {
     supports
 }
 
+/// How many reports a running tally has counted, for whoever shows its progress. Clones are the same number.
+#[derive(Clone, Debug, Default)]
+pub struct Counted(Arc<AtomicU64>);
+
+impl Counted {
+    /// The number so far.
+    pub fn reports(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+/// Elementary steps after which a thread says how far it is: reports of local hash take one for each input.
+const STEPS_A_NOTICE: u64 = 1 << 16;
+
 /// Counts reports on one thread.
 pub struct Accumulator {
     tally: Tally,
     buffer: Vec<u8>,
+    counted: Counted,
+    /// How many of the reports it has told of.
+    told: u64,
     /// The digest of what was counted since it was last taken.
     digest: Digest,
 }
 
 impl Accumulator {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, counted: Counted) -> Self {
         let (tally, buffer) = (Tally::planned(plan.clone()), vec![0; plan.layout.length()]);
-        Accumulator { tally, buffer, digest: Digest::default() }
+        Accumulator { tally, buffer, counted, told: 0, digest: Digest::default() }
+    }
+
+    /// Tells how many reports were counted, now and then.
+    fn notice(&mut self) {
+        let new = self.tally.n - self.told;
+        if new * self.tally.plan.inputs as u64 >= STEPS_A_NOTICE {
+            self.counted.add(new);
+            self.told = self.tally.n;
+        }
     }
 
     /// The digest of the reports that were counted since the last call.
@@ -275,6 +308,7 @@ impl Accumulator {
             Ok(()) => {
                 self.digest.add(&self.buffer);
                 self.tally.accept(&self.buffer);
+                self.notice();
             }
             Err(reason) => self.reject(file, line, reason),
         }
@@ -283,7 +317,10 @@ impl Accumulator {
     /// Counts a report in bytes.
     pub(crate) fn bytes(&mut self, file: usize, line: u64, bytes: &[u8]) {
         match self.tally.add_report(bytes) {
-            Ok(()) => self.digest.add(bytes),
+            Ok(()) => {
+                self.digest.add(bytes);
+                self.notice();
+            }
             Err(reason) => self.reject(file, line, reason),
         }
     }
@@ -305,6 +342,7 @@ impl Accumulator {
                 None => rejections.add(file, row, Reason::OutOfRange),
             }
         }
+        self.notice();
     }
 
     pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason) {
@@ -316,6 +354,7 @@ impl Accumulator {
 pub struct Tallier<'i> {
     plan: &'i Plan,
     identity: &'i Identity,
+    counted: Counted,
     idle: Mutex<Vec<Accumulator>>,
 }
 
@@ -324,7 +363,7 @@ impl Tallier<'_> {
     pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator) -> T) -> T {
         // Unwrap safety: nothing panics while it holds the lock.
         let idle = self.idle.lock().unwrap().pop();
-        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan));
+        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan, self.counted.clone()));
         let result = count(&mut accumulator);
         self.idle.lock().unwrap().push(accumulator);
         result
@@ -357,6 +396,8 @@ pub struct Tally {
     pub insecure: bool,
     /// What was counted.
     pub ledger: Ledger,
+    /// The number so far, while [`Tally::add`] counts.
+    pub counted: Counted,
 }
 
 impl Tally {
@@ -371,8 +412,8 @@ impl Tally {
 
     fn planned(plan: Plan) -> Self {
         let counts = plan.empty();
-        let (rejections, ledger) = (Rejections::default(), Ledger::default());
-        Tally { plan, n: 0, counts, rejections, insecure: false, ledger }
+        let (rejections, ledger, counted) = (Rejections::default(), Ledger::default(), Counted::default());
+        Tally { plan, n: 0, counts, rejections, insecure: false, ledger, counted }
     }
 
     /// Counts the reports of files, the first of which is already open.
@@ -385,7 +426,8 @@ impl Tally {
         identity: &Identity,
     ) -> Result<()> {
         let (plan, mut insecure) = (self.plan.clone(), false);
-        let tallier = Tallier { plan: &plan, identity, idle: Mutex::new(Vec::new()) };
+        let counted = self.counted.clone();
+        let tallier = Tallier { plan: &plan, identity, counted, idle: Mutex::new(Vec::new()) };
         for (place, file) in files.enumerate() {
             let file = file?;
             insecure |= file.header().is_some_and(|header| header.insecure_test_seed.is_some());

@@ -66,6 +66,7 @@ pub use render::Format;
 pub use share::share;
 pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Sought, Step, Watcher};
+pub use sottovoce_collect::tally::Counted;
 pub use sottovoce_collect::{Form, Replacement, destination, replacement};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};

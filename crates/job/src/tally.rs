@@ -8,7 +8,7 @@ use sottovoce::estimate::SupportRates;
 use sottovoce_collect::files::inputs::{Input, inputs, refuse_as_output};
 use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::rejection::Example;
-use sottovoce_collect::tally::{Counts, MAX_PATTERNS};
+use sottovoce_collect::tally::{Counted, Counts, MAX_PATTERNS};
 use sottovoce_collect::{Error as CollectError, Form, Replacement, Tally, write_tallies};
 
 use crate::collection::{Identified, Summary, written_in};
@@ -33,11 +33,11 @@ pub struct TallySpec {
 }
 
 impl TallySpec {
-    /// Counts the reports and writes the tallies. A previous file is untouched until the new one is complete.
+    /// Counts the reports and writes the tallies. A previous file is untouched until the new one is complete. `counted` is how many reports were counted so far.
     ///
     /// # Errors
     /// A file cannot be read or written, is not complete, is there twice or of another protocol, or none of its reports is one.
-    pub fn run(&self) -> Result<Summary> {
+    pub fn run(&self, counted: &Counted) -> Result<Summary> {
         let given = self.protocol.as_ref().map(Identified::written).transpose()?;
         let inputs = inputs(&self.reports)?;
         refuse_as_output(written_in(self.protocol.as_ref()).iter().chain(&inputs), &self.output)?;
@@ -56,6 +56,7 @@ impl TallySpec {
         };
         let mut tally = Tally::new(&protocol.named.protocol, self.form);
         tally.ledger.allow_copies = self.allow_copies;
+        tally.counted = counted.clone();
         tally.add(files, &protocol.identity)?;
         if let (0, Some(example)) = (tally.n, tally.rejections.examples.first()) {
             let example = told(example, &inputs);

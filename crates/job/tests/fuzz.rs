@@ -14,7 +14,9 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
-use sottovoce_job::{EstimateSpec, Form, MergeSpec, RandomiseSpec, TallySpec, read_prior, read_protocol};
+use sottovoce_job::{
+    Counted, EstimateSpec, Form, MergeSpec, RandomiseSpec, TallySpec, read_prior, read_protocol,
+};
 
 const GRR: &str = "grr:a=3,eps=1,labels=red/green/blue";
 
@@ -154,7 +156,7 @@ impl Bench {
             allow_copies: false,
             output: self.path(output),
         };
-        spec.run()?;
+        spec.run(&Counted::default())?;
         Ok(self.json(output))
     }
 
@@ -325,7 +327,7 @@ fn changed_tallies_are_refused_or_the_same() {
             allow_copies: false,
             output: bench.path("t.json"),
         };
-        spec.run().unwrap();
+        spec.run(&Counted::default()).unwrap();
         let whole = bench.bytes("t.json");
         let expected = bench.merge(&["t.json"], "m.json").unwrap();
         let others = [bench.bytes("r.csv"), bench.bytes("v.csv"), whole.clone()];

@@ -5,6 +5,7 @@ use sottovoce_job::TallySpec;
 
 use crate::arguments::{CollectionOutput, CountingArguments};
 use crate::failure::Result;
+use crate::watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &TallyArguments) -> Result {
             allow_copies: counting.allow_copies,
             output,
         };
-        counting.told(spec.run()?, arguments.output.quiet)
+        let summary = watch::counting(arguments.output.quiet, |counted| spec.run(counted))?;
+        counting.told(summary, arguments.output.quiet)
     })
 }
