@@ -68,7 +68,8 @@ fn many_reports(a: usize) {
     let beta = 1f64.exp_m1();
     for n in [1e4, 1e6, 1e8, 1e10] {
         let count = |p: &f64| (n * (1.0 + beta * p) / (a as f64 + beta)).round() as u64;
-        let counts = frequencies(a).iter().map(count).enumerate().map(|(y, count)| (Output::Index(y), count));
+        let p = frequencies(a);
+        let counts = p.iter().map(count).enumerate().map(|(y, count)| (Output::Index(y), count));
         let tallies = Tallies::new(&protocol, counts.collect::<Vec<_>>()).unwrap();
         let of = |choice: Choice| {
             let options = Options { choice, unconverged: true, ..Options::default() };
