@@ -107,12 +107,12 @@ proptest! {
 }
 
 proptest! {
-    // A level takes seconds here.
+    // A level takes seconds here, and half a minute at six and seven values.
     #![proptest_config(ProptestConfig { cases: 8, rng_seed: RngSeed::Fixed(21), ..ProptestConfig::default() })]
 
     /// Judged by what reports teach: the best is not behind the runner-up by more than the errors.
     #[test]
-    fn no_runner_up_teaches_more(a in 3usize..9, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
+    fn no_runner_up_teaches_more(a in 3usize..6, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
         let wanted = Some(Target::Digits(digits).into());
         let limit = limited.then_some(epsilon);
         let Ok(report) = spec(a, ln_n.exp() as u64, limit, wanted).run(None) else { return Ok(()) };

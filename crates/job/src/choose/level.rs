@@ -188,7 +188,7 @@ fn crossing(most: f64, curve: impl Fn(f64) -> Option<f64>) -> Option<f64> {
         } else {
             (low, low_weight, high_weight) = ((at, value), value, 0.5 * high_weight);
         }
-        if value >= 0.0 && value <= FLAT {
+        if (0.0..=FLAT).contains(&value) {
             break;
         }
     }
