@@ -329,7 +329,7 @@ impl FisherInformation for SubsetSelection {
         }
     }
 
-    /// Each exponential has at most `cut/2 + 2` angles (see [`Tilted::count`]); each angle has two vectors, two more in the sum, and as many of its span at most.
+    /// Each exponential has at most `cut/2 + 2` angles (see `Tilted::count`); each angle has two vectors, two more in the sum, and as many of its span at most.
     fn numbers(&self, smallest: f64) -> f64 {
         if let Some(matrix) = &self.matrix {
             return matrix.numbers(smallest);
