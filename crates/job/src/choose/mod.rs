@@ -1,8 +1,8 @@
 //! The job `choose`: which protocol, which epsilon, and are there enough users?
 //!
 //! All usual protocols are tuned to the requirement, and the optimum of [`sottovoce::design`] is added where it can be found. They are ranked by what is
-//! wanted ([`Criterion`]): the error where an error is wanted, else what many users' reports teach; then the best two are judged at the number
-//! of users asked for, with the finite-n metrics. Without a requirement the smallest epsilon is looked for that reaches the target ([`level`]).
+//! wanted (`Criterion`): the error where an error is wanted, else what many users' reports teach; then the best two are judged at the number
+//! of users asked for, with the finite-n metrics. Without a requirement the smallest epsilon is looked for that reaches the target (`level`).
 //! Everything is compared exactly; levels lose digits where they are shown, and nowhere else.
 
 mod lead;
