@@ -134,8 +134,11 @@ impl<'a> Sampler<'a> {
     /// `ln P(S = s)`.
     fn ln_probability(&self, s: &[u64]) -> f64 {
         let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::prior::Dirichlet))| {
-            let shares =
-                self.many.then(|| Shares::new(d.alpha(), self.response.beta, s).ln_evidence()).flatten();
+            let of_shares = || {
+                let shares = Shares::new(d.alpha(), self.response.beta, s);
+                Some(shares.ln_evidence(shares.ln_sum_at_1()?))
+            };
+            let shares = self.many.then(of_shares).flatten();
             let factors = || s.iter().zip(d.alpha()).map(|(s_x, alpha)| p.factor(*alpha, *s_x)).collect();
             shares.unwrap_or_else(|| p.ln_evidence(factors()))
         };

@@ -80,13 +80,18 @@ pub(crate) struct Marginal<'a> {
 
 impl<'a> Marginal<'a> {
     /// The beta distribution with these parameters, times `g`; the whole need not integrate to 1.
-    pub(crate) fn new((a, b): (f64, f64), ln_factor: LnFactor<'a>) -> Self {
+    pub(crate) fn new(parameters: (f64, f64), ln_factor: LnFactor<'a>) -> Self {
+        Marginal::rounded(parameters, ln_factor, 0.0)
+    }
+
+    /// The same where `ln g` has errors of `rounding`.
+    pub(crate) fn rounded((a, b): (f64, f64), ln_factor: LnFactor<'a>, rounding: f64) -> Self {
         let beta = Beta::new(a, b);
         let ln_at = move |u: f64| {
             let (ln_p, ln_q) = logarithms(u);
             beta.ln_at(u) + ln_factor(ln_p, ln_q)
         };
-        Marginal::of_density(Box::new(ln_at), AGREEMENT)
+        Marginal::of_density(Box::new(ln_at), AGREEMENT.max(rounding))
     }
 
     /// A density with one peak, with respect to the log-odds, whose values have relative errors of at most `agreement`.

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
 //! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
-//! | polynomial products (`response`) | GRR, up to some `10^6` users | marginals, evidence, moments of `T`; independent draws |
+//! | polynomial products (`response`) | GRR, up to `10^5` users | marginals, evidence, moments of `T`; independent draws |
 //! | independent shares (`shares`) | GRR, any number of users, unless all but one value are too rare to be seen | the same |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
@@ -146,18 +146,21 @@ const MAX_LEVEL: f64 = 30.0;
 /// The parts of a Dirichlet mixture with their weights.
 type Parts<'a> = [(f64, &'a Dirichlet)];
 
-/// The posterior of randomised response: by polynomials while their products are quick, by shares beyond.
+/// The posterior of randomised response: by polynomials of few reports, by shares of many. Each stands in where the other does not apply.
 fn of_response(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
     parts: &Parts<'_>,
     options: &Options<'_>,
 ) -> Option<Posterior> {
+    /// Reports from which on polynomials lose digits.
+    const MANY: u64 = 100_000;
     /// Steps of polynomial products, about a second.
     const MAX_WORK: f64 = 1e9;
     let quick = parts.len() as f64 * response::work(protocol, tallies) <= MAX_WORK;
-    let exact = quick.then(|| response::posterior(protocol, tallies, parts, options)).flatten();
-    exact.or_else(|| shares::posterior(protocol, tallies, parts, options))
+    let polynomials = || quick.then(|| response::posterior(protocol, tallies, parts, options)).flatten();
+    let shares = || shares::posterior(protocol, tallies, parts, options);
+    if tallies.n() > MANY { shares().or_else(polynomials) } else { polynomials().or_else(shares) }
 }
 
 /// The posterior by the first exact method that is affordable.

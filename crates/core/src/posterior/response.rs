@@ -228,7 +228,10 @@ impl<'a> Chain<'a> {
         let shared = Arc::clone(&bump);
         let ln_factor =
             move |ln_p: f64, ln_q: f64| own * (ln_beta_value + ln_p).exp().ln_1p() + shared.ln_at(ln_q);
-        let marginal = Marginal::new((alpha, others), Box::new(ln_factor));
+        let users = self.n as f64;
+        // Sums of logarithms as large as n ln n.
+        let rounding = 4.0 * f64::EPSILON * users * (users + 2.0).ln();
+        let marginal = Marginal::rounded((alpha, others), Box::new(ln_factor), rounding);
         OfValue { marginal, bump, beta: self.beta, own, rest: (self.n - self.s[x]) as f64 }
     }
 

@@ -26,8 +26,11 @@ pub(crate) fn posterior(
     let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
     let shares: Vec<Part<'_>> =
         parts.par_iter().map(|(_, prior)| Part::new(prior, beta, &s)).collect::<Option<_>>()?;
-    let ln_joint: Vec<f64> =
-        parts.iter().zip(&shares).map(|((w, _), part)| w.ln() + part.ln_evidence).collect();
+    let ln_joint: Vec<f64> = parts
+        .iter()
+        .zip(&shares)
+        .map(|((w, _), part)| w.ln() + part.shares.ln_evidence(part.ln_sum_at_1))
+        .collect();
     let ln_total = ln_sum_exp(&ln_joint);
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
     let answers: Vec<[Summary; 2]> = (0..s.len())
@@ -56,7 +59,7 @@ pub(crate) fn posterior(
 struct Part<'a> {
     prior: &'a Dirichlet,
     shares: Shares,
-    ln_evidence: f64,
+    ln_sum_at_1: f64,
     /// For each value the law of the sum of the others.
     others: Vec<Sum>,
 }
@@ -64,8 +67,8 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn new(prior: &'a Dirichlet, beta: f64, s: &[u64]) -> Option<Self> {
         let shares = Shares::new(prior.alpha(), beta, s);
-        let (ln_evidence, others) = (shares.ln_evidence()?, shares.without()?);
-        Some(Part { prior, shares, ln_evidence, others })
+        let (ln_sum_at_1, others) = (shares.ln_sum_at_1()?, shares.without()?);
+        shares.has_draws().then_some(Part { prior, shares, ln_sum_at_1, others })
     }
 
     /// The marginal of `P_x`, if it integrates to the evidence.
@@ -75,17 +78,17 @@ impl<'a> Part<'a> {
             ln_q + self.shares.ln_marginal(x, &self.others[x], ln_p)
         };
         let marginal = Marginal::of_density(Box::new(ln_at), self.shares.rounding(x));
-        let off = marginal.ln_total() - self.shares.ln_marginal_total(x)?;
+        let off = marginal.ln_total() - self.shares.ln_marginal_total(x, self.ln_sum_at_1);
         (off.abs() < MAX_DEVIATION).then_some(marginal)
     }
 
     /// Mean and standard deviation of `T_x` from those of `P_x`: given the tallies `P ~ Dir(α + T)`, so with `A = α0 + n`
-    /// `E T_x = A E P_x − α_x` and `Var T_x = A² Var P_x − A E[P_x(1 − P_x)]`.
-    fn tally(&self, x: usize, n: u64, marginal: &Marginal<'_>) -> Option<(f64, f64)> {
+    /// `E T_x = A E P_x − α_x` and `Var T_x = A² Var P_x − A E[P_x(1 − P_x)]`, both up to some `1e-11 A`: a variance of 0 with hardly any noise.
+    fn tally(&self, x: usize, n: u64, marginal: &Marginal<'_>) -> (f64, f64) {
         let total = self.prior.total() + n as f64;
         let (mean, sd) = marginal.moments(|ln_p, _| (ln_p.exp(), 0.0));
         let variance = total * total * sd * sd - total * marginal.mean_of(|p| p * (1.0 - p));
-        (variance >= 0.0).then(|| (total * mean - self.prior.alpha()[x], variance.sqrt()))
+        (total * mean - self.prior.alpha()[x], variance.max(0.0).sqrt())
     }
 }
 
@@ -98,7 +101,7 @@ fn summaries(
 ) -> Option<[Summary; 2]> {
     let found: Vec<Marginal<'_>> = parts.iter().map(|part| part.marginal(x)).collect::<Option<_>>()?;
     let tallies: Vec<(f64, f64)> =
-        parts.iter().zip(&found).map(|(part, found)| part.tally(x, n, found)).collect::<Option<_>>()?;
+        parts.iter().zip(&found).map(|(part, found)| part.tally(x, n, found)).collect();
     let (mean, sd) = mixed(weights.iter().copied().zip(tallies));
     let p = Mixture { parts: weights.iter().copied().zip(found).collect() }.summary(options);
     Some([p, Summary { mean, sd, ..Summary::default() }])
