@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use desk::{Desk, GRR};
 
-/// The address space that a command may have: the program, its threads, and what it reads. What it would hold is more.
-const MOST_KIB: usize = 700_000;
+/// The address space that a command may have: the program, its threads (each may reserve 64 MiB), and what it reads. What it would hold is more.
+const MOST_KIB: usize = 900_000;
 
 /// What would be too much to hold.
 const MUCH: u64 = 1 << 30;
