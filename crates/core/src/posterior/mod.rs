@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
 //! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
-//! | polynomial products (`response`) | GRR, up to `10^5` users | marginals, evidence, moments of `T`; independent draws |
+//! | polynomial products (`polynomials`) | GRR, up to `10^5` users | marginals, evidence, moments of `T`; independent draws |
 //! | independent shares (`shares`) | GRR, any number of users, unless all but one value are too rare to be seen | the same |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
@@ -38,6 +38,7 @@ mod diagnostics;
 mod marginal;
 mod mixture;
 mod points;
+mod polynomials;
 mod response;
 mod sampler;
 mod shares;
@@ -55,7 +56,7 @@ use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::mcmc::target::few;
 use crate::prior::{Dirichlet, Prior};
-use crate::protocol::{GeneralisedRandomisedResponse, Protocol};
+use crate::protocol::Protocol;
 use crate::tallies::Tallies;
 
 /// The posterior of `P` and `T`.
@@ -146,23 +147,6 @@ const MAX_LEVEL: f64 = 30.0;
 /// The parts of a Dirichlet mixture with their weights.
 type Parts<'a> = [(f64, &'a Dirichlet)];
 
-/// The posterior of randomised response: by polynomials of few reports, by shares of many. Each stands in where the other does not apply.
-fn of_response(
-    protocol: &GeneralisedRandomisedResponse,
-    tallies: &Tallies,
-    parts: &Parts<'_>,
-    options: &Options<'_>,
-) -> Option<Posterior> {
-    /// Reports from which on polynomials lose digits.
-    const MANY: u64 = 100_000;
-    /// Steps of polynomial products, about a second.
-    const MAX_WORK: f64 = 1e9;
-    let quick = parts.len() as f64 * response::work(protocol, tallies) <= MAX_WORK;
-    let polynomials = || quick.then(|| response::posterior(protocol, tallies, parts, options)).flatten();
-    let shares = || shares::posterior(protocol, tallies, parts, options);
-    if tallies.n() > MANY { shares().or_else(polynomials) } else { polynomials().or_else(shares) }
-}
-
 /// The posterior by the first exact method that is affordable.
 fn exact(
     protocol: &Protocol,
@@ -175,7 +159,7 @@ fn exact(
         return Some(certain::posterior(likelihood, &known, parts, options));
     }
     if let Protocol::GeneralisedRandomisedResponse(response) = protocol
-        && let Some(found) = of_response(response, tallies, parts, options)
+        && let Some(found) = response::posterior(response, tallies, parts, options)
     {
         return Some(found);
     }
