@@ -163,11 +163,18 @@ fn style(emphasis: Emphasis) -> Style {
 }
 
 impl CollectionOutput {
-    /// Runs a job that writes a file, and prints its summary.
+    /// Runs a job that writes a file, and prints its summary. Where the file is standard output there is no room for it; what was left out is said on standard error.
     pub(crate) fn run(&self, job: impl FnOnce(PathBuf) -> sottovoce_job::Result<Summary>) -> Result {
         let printed = is_standard_output(&self.output);
         let summary = job(self.output.clone())?;
-        if printed || self.quiet { Ok(()) } else { print(&summary.render(self.format.into())) }
+        match (printed, self.quiet) {
+            (_, true) => Ok(()),
+            (false, false) => print(&summary.render(self.format.into())),
+            (true, false) => {
+                summary.notes.iter().for_each(|note| say(AnsiColor::Yellow, "warning", note));
+                Ok(())
+            }
+        }
     }
 }
 

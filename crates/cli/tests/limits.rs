@@ -140,6 +140,8 @@ fn a_metric_that_would_take_too_much_is_left_out() {
     let taken = run(&["metrics", "-p", "oue:a=1000000,eps=1", "-m", "s_mu,u_as", "--max-memory", "100MB"]);
     assert_eq!(taken.code, Some(0), "{}", taken.errors);
     assert!(taken.output.contains("at most 100 MB is allowed"), "{}", taken.output);
+    let leaked = ["metrics", "-p", "oue:a=10000,eps=1", "--n", "100000", "-m", "i_y_x_given_p"];
+    assert_eq!(run(&[&leaked[..], &["--max-memory", "100MB"]].concat()).code, Some(0));
     let refused = run(&["metrics", "-p", "oue:a=1000000,eps=1", "-m", "u_as", "--max-memory", "100MB"]);
     assert_eq!((refused.code, refused.output.as_str()), (Some(2), ""), "{}", refused.errors);
 }
@@ -233,7 +235,8 @@ fn ctrl_c_is_heard_within_a_second() {
         let taken = wait(child);
         let said = format!("{request:?}: {:?} {}", taken.code, taken.errors);
         assert_eq!(taken.code, Some(130), "{said}");
-        assert!(pressed.elapsed() < Duration::from_millis(1500), "{:?} {said}", pressed.elapsed());
+        // A second, and as much again for a busy machine; who does not listen is ended after 2.6 s.
+        assert!(pressed.elapsed() < Duration::from_millis(2000), "{:?} {said}", pressed.elapsed());
     }
 }
 

@@ -24,6 +24,7 @@ const WRITERS: [&[&str]; 7] = [
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.write("v.csv", values(30));
+    desk.write("other.csv", "");
     desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv"]);
     desk.run(&["tally", "r.csv", "-o", "t.json"]);
     desk
@@ -107,6 +108,34 @@ fn what_is_piped_is_the_result() {
     assert_eq!(tallies, desk.read("t.json"));
 }
 
+/// Appending a result to the file that it was made from would destroy that file.
+#[test]
+fn standard_output_is_no_input_either() {
+    let desk = desk();
+    for (arguments, input) in
+        [(&["tally", "r.csv", "-o", "-"][..], "r.csv"), (&["merge", "t.json", "-o", "-"], "t.json")]
+    {
+        let before = desk.read(input);
+        let ran = shell(&desk, &format!("$S >> {input}"), arguments);
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {ran:?}");
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("is read, and would be replaced"), "{ran:?}");
+        assert_eq!(desk.read(input), before);
+    }
+}
+
+/// Where the result goes to standard output, what was left out is told on standard error.
+#[test]
+fn what_is_left_out_of_a_stream_is_told() {
+    let desk = desk();
+    desk.write("bad.csv", "value\nred\nmauve\ngreen\n");
+    let skipping = ["randomise", "-p", GRR, "bad.csv", "--on-error", "skip", "-o", "-"];
+    let ran = shell(&desk, "$S", &skipping);
+    assert!(ran.status.success(), "{ran:?}");
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(told.contains("warning:") && told.contains("No report was made for 1 values"), "{told}");
+    assert!(shell(&desk, "$S -q", &skipping).stderr.is_empty());
+}
+
 /// A file that somebody has open would be written to from its beginning.
 #[test]
 fn an_open_file_is_not_written_over() {
@@ -147,7 +176,7 @@ fn a_closed_standard_output_is_an_error() {
     let desk = desk();
     for arguments in WRITERS {
         let written = [arguments, &["-o", "-"]].concat();
-        for line in ["$S >&-", "$S 1< v.csv", "$S > /dev/full"] {
+        for line in ["$S >&-", "$S 1< other.csv", "$S > /dev/full"] {
             let arguments = &written[..];
             let ran = shell(&desk, line, arguments);
             let message = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -155,7 +184,7 @@ fn a_closed_standard_output_is_an_error() {
             assert!(message.starts_with("error: standard output: cannot be written: "), "{message}");
         }
         if ["estimate", "describe", "metrics"].contains(&arguments[0]) {
-            assert_eq!(shell(&desk, "$S 1< v.csv", arguments).status.code(), Some(1), "{arguments:?}");
+            assert_eq!(shell(&desk, "$S 1< other.csv", arguments).status.code(), Some(1), "{arguments:?}");
         }
         let ran = shell(&desk, "$S > /dev/null", &written);
         assert!(ran.status.success(), "{arguments:?}: {ran:?}");

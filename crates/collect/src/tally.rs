@@ -288,10 +288,11 @@ impl Accumulator {
         Accumulator { tally, buffer, counted, told: 0, digest: Digest::default() }
     }
 
-    /// Tells how many reports were counted, now and then.
+    /// Tells how many reports were counted, now and then, and hears of a stop.
     fn notice(&mut self) {
         let new = self.tally.n - self.told;
         if new * self.tally.plan.inputs as u64 >= STEPS_A_NOTICE {
+            sottovoce::stop::check();
             self.counted.add(new);
             self.told = self.tally.n;
         }

@@ -187,14 +187,17 @@ fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
     }
 }
 
+/// Randomised response has methods of its own, polynomials for few reports and shares for many; its matrix is left to quadrature.
 #[test]
-fn two_values_by_products_and_by_quadrature_agree_for_a_million_users() {
+fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users() {
     let (grr, prior) = (Protocol::grr(2, 0.5).unwrap(), Prior::dirichlet(vec![0.5, 3.0]).unwrap());
     for counts in [[600_000, 400_000], [1_000_000, 0], [0, 1]] {
         let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
         let matrix = as_matrix(&grr);
         let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
-        assert_eq!((products.method, quadrature.method), (Method::Enumeration, Method::Quadrature));
+        let few = counts.iter().sum::<u64>() < 100_000;
+        assert_eq!(products.method, if few { Method::Enumeration } else { Method::Quadrature });
+        assert_eq!(quadrature.method, Method::Quadrature);
         let off = distance(&products, &quadrature);
         assert!(off < 1e-6, "{counts:?}: {off:e}");
     }

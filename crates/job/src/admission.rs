@@ -123,9 +123,12 @@ pub fn metric_bytes(protocol: &Protocol, prior: &Prior, metric: Metric, users: O
     };
     match metric {
         Metric::AsymptoticUtility | Metric::EffectiveParticipation | Metric::GrowthConstant => utility(),
-        Metric::UsersDistribution | Metric::UsersTally | Metric::UsersGroup | Metric::UsersIndividual => {
-            10.0 * NUMBER * protocol.inputs() as f64
-        }
+        // The users' side, and what n users leak one by one.
+        Metric::UsersDistribution
+        | Metric::UsersTally
+        | Metric::UsersGroup
+        | Metric::UsersIndividual
+        | Metric::AggregatorPrivate => 10.0 * NUMBER * protocol.inputs() as f64,
         _ if metric.needs_users() => users.map_or(0.0, |n| reports_bytes(protocol, n as f64)),
         _ => 0.0,
     }

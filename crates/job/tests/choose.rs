@@ -153,6 +153,16 @@ fn a_simulated_error_is_not_called_a_closed_form() {
     }
 }
 
+/// What is too large to be simulated is refused as such; it was called out of reach.
+#[test]
+fn what_cannot_be_simulated_is_not_out_of_reach() {
+    for epsilon in [None, Some(1.2)] {
+        let wanted = spec(41, 30_000, epsilon, judged("rms", "posterior_mean", 0.01));
+        let refusal = wanted.run(None).unwrap_err().to_string();
+        assert!(refusal.contains("1230000 entries"), "{refusal}");
+    }
+}
+
 /// Posterior means may take so long that they are judged to five percent, not to half a percent, unless a tolerance is given. (Those of two values are quick.)
 #[test]
 fn posterior_means_are_judged_coarsely_unless_asked() {

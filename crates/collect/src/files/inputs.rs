@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::pattern::{matches, metadata};
-use crate::destination::own;
+use crate::destination::{is_standard_output, own};
 use crate::error::{Error, Result};
 
 /// A file to be read.
@@ -105,13 +105,27 @@ pub(crate) fn unreadable(input: &Input, error: io::Error) -> Error {
 /// # Errors
 /// It is.
 pub fn refuse_as_output<'i>(inputs: impl IntoIterator<Item = &'i Input>, output: &Path) -> Result<()> {
-    let output = Input::File(output.to_owned());
     let file = |input: &Input| identity(input).ok().flatten().filter(|identity| identity.is_file);
-    let Some(written) = file(&output) else { return Ok(()) };
+    let written = match is_standard_output(output) {
+        true => standard_output_identity().filter(|identity| identity.is_file),
+        false => file(&Input::File(output.to_owned())),
+    };
+    let Some(written) = written else { return Ok(()) };
     match inputs.into_iter().any(|input| file(input).as_ref() == Some(&written)) {
-        true => Err(Error::OutputIsInput { file: output.to_string() }),
+        true => Err(Error::OutputIsInput { file: Input::File(output.to_owned()).to_string() }),
         false => Ok(()),
     }
+}
+
+/// The file that standard output goes to (`>> file`).
+#[cfg(unix)]
+fn standard_output_identity() -> Option<Identity> {
+    Identity::of(&own(io::stdout()).and_then(|open| open.metadata()).ok()?).into()
+}
+
+#[cfg(not(unix))]
+fn standard_output_identity() -> Option<Identity> {
+    None
 }
 
 /// Refuses a file that is there twice, under the same or another name, by a link or as standard input. Counting reports twice would make an
@@ -139,12 +153,19 @@ struct Identity {
 
 #[cfg(unix)]
 fn identity(input: &Input) -> io::Result<Option<Identity>> {
-    use std::os::unix::fs::MetadataExt;
     let found = match input {
         Input::StandardInput => own(io::stdin())?.metadata()?,
         Input::File(path) => fs::metadata(path)?,
     };
-    Ok(Some(Identity { is_file: found.is_file(), place: (found.dev(), found.ino()) }))
+    Ok(Some(Identity::of(&found)))
+}
+
+#[cfg(unix)]
+impl Identity {
+    fn of(found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Identity { is_file: found.is_file(), place: (found.dev(), found.ino()) }
+    }
 }
 
 #[cfg(not(unix))]

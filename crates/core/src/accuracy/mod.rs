@@ -30,6 +30,7 @@ mod simulation;
 mod squared_error;
 
 pub use distance::Distance;
+pub use simulation::check_size;
 
 use chacha20::ChaCha8Rng;
 

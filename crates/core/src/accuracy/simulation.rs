@@ -26,6 +26,19 @@ const MAX_NUMBERS: u128 = 1 << 30;
 /// Most outputs that are counted one by one.
 const MAX_OUTPUTS: u64 = 1 << 16;
 
+/// Refuses to simulate posterior means of collections whose chains would take too long.
+///
+/// # Errors
+/// [`Error::TooMuch`].
+pub fn check_size(estimator: Estimator, inputs: usize, n: u64) -> Result<()> {
+    let entries = u128::from(n) * inputs as u128;
+    if estimator == Estimator::PosteriorMean && entries > MAX_BELIEVED {
+        let what = "a simulated collection whose posterior mean is wanted";
+        return Err(Error::TooMuch { what, entries, max: MAX_BELIEVED });
+    }
+    Ok(())
+}
+
 /// How reports of a protocol are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -81,10 +94,7 @@ impl<'a> Simulation<'a> {
         if form == Form::Users && entries > max {
             return Err(Error::TooMuch { what: "a simulated collection of whole reports", entries, max });
         }
-        if estimator == Estimator::PosteriorMean && entries > MAX_BELIEVED {
-            let what = "a simulated collection whose posterior mean is wanted";
-            return Err(Error::TooMuch { what, entries, max: MAX_BELIEVED });
-        }
+        check_size(estimator, protocol.inputs(), n)?;
         Ok(simulation)
     }
 

@@ -28,6 +28,7 @@ use crate::mcmc::target::{ChainPrior, Target};
 use crate::prior::ln_sum_exp;
 use crate::special::ln_beta;
 use crate::split_mix::split_mix;
+use crate::stop::caught;
 
 /// Most entries of the second derivative of the likelihood: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
@@ -73,8 +74,7 @@ pub(crate) fn posterior(
     let answer = match &problems[..] {
         [problem] => {
             let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
-            let evidence = log_evidence(problem, Some(&chains), EVIDENCE_ERROR, options.seed, options);
-            let evidence = evidence.and_then(|found| if_known(found, found.error));
+            let evidence = evidence_in_time(problem, &chains, options);
             Sampled { parts: vec![Part::new(1.0, 0.0, problem, chains)], evidence }
         }
         _ => weighed(parts, &problems, options)?,
@@ -120,6 +120,22 @@ fn if_known(found: Evaluation, error: f64) -> Result<Evaluation, &'static str> {
     } else {
         Err("the walks from the prior to the posterior differ too much")
     }
+}
+
+/// The evidence after the chains, unless time is over: the draws are worth giving without it.
+fn evidence_in_time(
+    problem: &Problem<'_>,
+    chains: &Chains,
+    options: &Options<'_>,
+) -> Result<Evaluation, &'static str> {
+    const NO_TIME: &str = "there was no time left for the walks from the prior to the posterior";
+    let before = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: EVIDENCE_ERROR };
+    if options.observer.is_some_and(|observer| observer(&before).is_break()) {
+        return Err(NO_TIME);
+    }
+    let found = caught(|| log_evidence(problem, Some(chains), EVIDENCE_ERROR, options.seed, options));
+    let found = found.unwrap_or(Err(NO_TIME))?;
+    if_known(found, found.error)
 }
 
 /// `ln P(y⃗)` as the mean of walks, from draws of the posterior where there are any.

@@ -11,6 +11,7 @@ mod runner;
 
 pub use lead::{Excess, Lead};
 
+use sottovoce::accuracy::check_size;
 use sottovoce::design::{Effort, Requirement, best_protocol};
 use sottovoce::estimate::Estimator;
 use sottovoce::information::{Choice, Progress};
@@ -57,6 +58,8 @@ pub struct ChooseSpec {
 /// The answer.
 #[derive(Clone, Debug)]
 pub struct ChooseReport {
+    /// Number of values.
+    pub inputs: usize,
     /// Number of users.
     pub n: u64,
     /// The prior.
@@ -119,6 +122,9 @@ impl ChooseSpec {
         admit(choice_bytes(self.inputs, self.epsilon))?;
         let prior = self.prior.check(self.inputs)?;
         self.wanted.map_or(Ok(()), Wanted::check)?;
+        if let Some(wanted) = self.accuracy() {
+            check_size(wanted.measure.estimator, self.inputs, self.users)?;
+        }
         if !prior.is_continuous() {
             return Err(Error::Numbers(sottovoce::Error::DesignPrior));
         }
@@ -291,6 +297,7 @@ impl Chooser<'_> {
             _ => None,
         };
         Ok(ChooseReport {
+            inputs: self.spec.inputs,
             n: self.spec.users,
             prior: self.spec.prior.spec.clone(),
             wanted: self.spec.wanted,

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_10;
 
-use sottovoce::accuracy::Distance;
+use sottovoce::accuracy::{Distance, check_size};
 use sottovoce::estimate::Estimator;
 use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Method, Metric};
@@ -208,10 +208,13 @@ fn others_do_better(report: &ChooseReport) -> Option<String> {
     let judged = matches!(report.wanted, Some(Wanted::Accuracy(_)));
     let exact = if report.measure.is_closed_form() { ", whose error is a closed form" } else { "" };
     (judged && report.measure.estimator == Estimator::Linear).then(|| {
+        let (estimators, last) = match check_size(Estimator::PosteriorMean, report.inputs, report.n) {
+            Ok(()) => ("norm_sub, ml or posterior_mean", "ml longer, and posterior_mean many minutes"),
+            Err(_) => ("norm_sub or ml", "ml longer"),
+        };
         format!(
             "This is judged by the linear estimate{exact}. The posterior, and estimates that know that no share is negative, make more of the same \
-             reports: judged by the estimator norm_sub, ml or posterior_mean, less epsilon may do. That is simulated: norm_sub takes seconds, ml \
-             longer, and posterior_mean many minutes."
+             reports: judged by the estimator {estimators}, less epsilon may do. That is simulated: norm_sub takes seconds, {last}."
         )
     })
 }
