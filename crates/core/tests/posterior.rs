@@ -195,8 +195,7 @@ fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users
         let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
         let matrix = as_matrix(&grr);
         let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
-        let few = counts.iter().sum::<u64>() < 100_000;
-        assert_eq!(products.method, if few { Method::Enumeration } else { Method::Quadrature });
+        assert_ne!(products.method, Method::MonteCarlo);
         assert_eq!(quadrature.method, Method::Quadrature);
         let off = distance(&products, &quadrature);
         assert!(off < 1e-6, "{counts:?}: {off:e}");
