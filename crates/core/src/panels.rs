@@ -4,11 +4,16 @@
 //! From the peak, panels go out until `e^−45` of it is left; each is halved until two Gauss–Legendre rules of sixteen nodes agree. The distribution function integrates
 //! within the panel where it falls, so it is as good as the integral itself.
 
+use std::sync::LazyLock;
+
 use crate::information::gauss::legendre;
 use crate::stop;
 
 /// Nodes of a panel.
 const ORDER: usize = 16;
+
+/// The rule of a panel.
+static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| legendre(ORDER));
 
 /// A panel is halved at most so often.
 const MAX_DEPTH: u32 = 40;
@@ -25,7 +30,6 @@ pub(crate) struct Panels {
     ln_peak: f64,
     total: f64,
     panels: Vec<Panel>,
-    rule: Vec<(f64, f64)>,
 }
 
 /// Part of the line, with the mass to its left and its nodes.
@@ -42,8 +46,7 @@ impl Panels {
     /// The density around its peak. Panels are halved until two rules differ by less than `agreement`, a part of the whole: no less than the relative errors of the
     /// density, which no halving mends.
     pub(crate) fn new(ln_at: LnDensity<'_>, peak: f64, agreement: f64) -> Self {
-        let mut panels =
-            Panels { ln_peak: ln_at(peak), total: 1.0, panels: Vec::new(), rule: legendre(ORDER) };
+        let mut panels = Panels { ln_peak: ln_at(peak), total: 1.0, panels: Vec::new() };
         let edges = panels.edges(ln_at, peak);
         let rough: f64 = edges.windows(2).map(|w| sum(&panels.rule(ln_at, w[0], w[1]))).sum();
         edges.windows(2).for_each(|w| panels.add(ln_at, (w[0], w[1]), agreement * rough, 0));
@@ -116,7 +119,7 @@ impl Panels {
         stop::check();
         let (middle, half) = (0.5 * (left + right), 0.5 * (right - left));
         let at = |x: f64| middle + half * x;
-        self.rule.iter().map(|(x, w)| (at(*x), half * w * self.relative(ln_at, at(*x)))).collect()
+        RULE.iter().map(|(x, w)| (at(*x), half * w * self.relative(ln_at, at(*x)))).collect()
     }
 
     fn add(&mut self, ln_at: LnDensity<'_>, (left, right): (f64, f64), tolerance: f64, depth: u32) {
