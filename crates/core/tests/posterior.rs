@@ -191,12 +191,16 @@ fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
 #[test]
 fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users() {
     let (grr, prior) = (Protocol::grr(2, 0.5).unwrap(), Prior::dirichlet(vec![0.5, 3.0]).unwrap());
-    for counts in [[600_000, 400_000], [1_000_000, 0], [0, 1]] {
+    // Shares do not apply where all values but one are too rare to be seen.
+    for (counts, method) in [
+        ([600_000, 400_000], Method::Quadrature),
+        ([1_000_000, 0], Method::Enumeration),
+        ([0, 1], Method::Enumeration),
+    ] {
         let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
         let matrix = as_matrix(&grr);
         let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
-        assert_ne!(products.method, Method::MonteCarlo);
-        assert_eq!(quadrature.method, Method::Quadrature);
+        assert_eq!((products.method, quadrature.method), (method, Method::Quadrature));
         let off = distance(&products, &quadrature);
         assert!(off < 1e-6, "{counts:?}: {off:e}");
     }
