@@ -163,7 +163,7 @@ const LONG: &[&[&str]] = &[
         r#"{"n":2,"counts":[{"y":[0,5],"count":1},{"y":[1],"count":1}]}"#,
     ],
     &["estimate", "-p", "grr:a=65536,eps=1", "-t", FEW_REPORTS, "-e", "posterior_mean"],
-    &["design", "--a", "6", "--epsilon", "1", "--min-average-privacy", "0.9"],
+    &["design", "--a", "6", "-r", "dirichlet:alpha=5/10/20/3/8/2", "--min-average-privacy", "0.95"],
     &["choose", "--a", "64", "--n", "100000", "--epsilon", "1", "--decimal-digits", "1"],
     &[
         "compare",
