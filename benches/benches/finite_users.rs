@@ -6,7 +6,7 @@ use sottovoce::evaluation::Evaluation;
 use sottovoce::information::{
     Choice, Options, distribution_information, tally_information, tally_utility, users_side_of,
 };
-use sottovoce::special::ln_gamma;
+use sottovoce::numerics::special::ln_gamma;
 use sottovoce::{Prior, Protocol};
 use stopwatch::{once, peak_memory, ratio, shortest};
 

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, PI};
 
-use sottovoce::expectation::{Effort, expected_ln_det};
+use sottovoce::fisher::expectation::{Effort, expected_ln_det};
 use sottovoce::fisher::{
     DenseMatrix, Erasure, FisherInformation, RandomizedResponse, SubsetSelection, UnaryEncoding,
 };

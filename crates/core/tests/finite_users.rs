@@ -90,7 +90,7 @@ fn prior_entropy(dirichlet: &Dirichlet) -> Evaluation {
 }
 
 fn libm_ln_gamma(z: f64) -> f64 {
-    sottovoce::special::ln_gamma(z)
+    sottovoce::numerics::special::ln_gamma(z)
 }
 
 #[test]

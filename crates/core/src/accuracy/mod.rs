@@ -34,14 +34,14 @@ pub use simulation::check_size;
 
 use chacha20::ChaCha8Rng;
 
-use crate::error::{Error, Result, distribution, in_range};
 use crate::estimate::{Estimator, SupportRates};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::{Source, draw_round};
 use crate::information::{Observer, Progress};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::{Stopped, caught, check};
+use crate::model::error::{Error, Result, distribution, in_range};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::{Stopped, caught, check};
 use simulation::Simulation;
 use squared_error::SquaredError;
 

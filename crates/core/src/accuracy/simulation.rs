@@ -4,15 +4,15 @@ use chacha20::ChaCha8Rng;
 use rand::RngExt;
 
 use super::sets;
-use crate::error::{Error, Result};
 use crate::estimate::maximum_likelihood::maximum_likelihood;
 use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, believed, processed};
-use crate::information::monte_carlo::{binomial, multinomial};
-use crate::output::Output;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::output::Output;
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
+use crate::numerics::random::{binomial, multinomial};
+use crate::numerics::stop::check;
 
 /// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
 const GAP: f64 = 1e-3;

@@ -21,7 +21,7 @@ use super::price::{Cost, Gains, Prices};
 use super::rule::Mean;
 use super::simplex::largest_on_simplex;
 use super::triangle::bilinear;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// The directions that a requirement allows.
 #[derive(Clone, Copy, Debug)]
@@ -411,7 +411,7 @@ mod tests {
     use crate::design::price::LeakageOf;
     use crate::design::program::Column;
     use crate::design::rule::{Rule, Wanted};
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     #[test]
     fn at_high_privacy_few_directions_are_enough() {

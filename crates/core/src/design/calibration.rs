@@ -24,9 +24,9 @@ use faer::prelude::Solve;
 use faer::{Mat, Side};
 
 use super::rule::Node;
-use crate::dirichlet_mean::mean_products_over_form;
-use crate::prior::Dirichlet;
-use crate::special::ln_gamma;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::mean_products_over_form;
+use crate::numerics::special::ln_gamma;
 
 /// Functions whose means are given, as a share of the independent points.
 const SHARE: usize = 8;

@@ -20,10 +20,10 @@ use super::direction::{Classes, Direction};
 use super::price::{Gains, LeakageOf, SecondOrder};
 use super::rule::Mean;
 use super::triangle::entries;
-use crate::dirichlet_mean::{LinearForm, ln_one_plus, mean_products_of_shares};
-use crate::prior::Dirichlet;
-use crate::stop::check;
-use crate::trapezoid::trapezoids;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::{LinearForm, ln_one_plus, mean_products_of_shares};
+use crate::numerics::stop::check;
+use crate::numerics::trapezoid::trapezoids;
 
 /// A candid protocol.
 #[derive(Clone, Debug)]
@@ -542,7 +542,7 @@ mod tests {
     use crate::design::price::Prices;
     use crate::design::program::Column;
     use crate::design::rule::{Rule, Wanted};
-    use crate::split_mix::split_mix;
+    use crate::numerics::split_mix::split_mix;
 
     /// Three cases with the points of a rule, where all is known from the information of the rows.
     fn on_points(test: impl Fn(&Candid<'_>, &Prices<'_>)) {

@@ -1,6 +1,6 @@
 //! Why no protocol is much better.
 
-use crate::evaluation::Method;
+use crate::model::evaluation::Method;
 
 /// A proof that no protocol under the same requirement is better by more than `gap`.
 ///

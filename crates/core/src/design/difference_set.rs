@@ -5,9 +5,9 @@
 //! subsets costs no utility at the uniform distribution and little elsewhere. Projective planes of prime order are among them
 //! (`a = q² + q + 1`, `k = q + 1`), and the quadratic residues of a prime `a ≡ 3 (mod 4)` (`k = (a−1)/2`).
 
-use crate::error::Result;
-use crate::protocol::Protocol;
-use crate::stop::check;
+use crate::model::error::Result;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::check;
 
 /// Sets tried at most.
 const MOST_TRIED: usize = 2_000_000;

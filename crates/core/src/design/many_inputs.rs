@@ -21,14 +21,14 @@ use rayon::prelude::*;
 
 use super::certificate::Certificate;
 use super::{Design, Effort, subset_mixture};
-use crate::error::{Error, Result};
-use crate::evaluation::Method;
-use crate::expectation::quasi_monte_carlo::DirichletSequence;
+use crate::design::optimal_parameter::best_subset_size;
+use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::{FisherInformation, InverseOffOne, Mixture, Point, SubsetSelection};
 use crate::leakage::{UserPrior, subset_selection};
-use crate::optimal_parameter::best_subset_size;
-use crate::prior::{Dirichlet, Prior};
-use crate::stop::check;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::Method;
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::stop::check;
 
 /// The most inputs.
 pub(super) const MOST_INPUTS: usize = 10_000;

@@ -32,6 +32,7 @@ mod difference_set;
 mod direction;
 mod many_inputs;
 mod one_user;
+pub mod optimal_parameter;
 mod optimum;
 mod price;
 mod program;
@@ -49,10 +50,10 @@ pub use direction::{Classes, Direction};
 pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;
 
-use crate::error::{Error, Result};
 use crate::information::{Observer, Progress};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::error::{Error, Result};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 use many_inputs::ManyInputs;
 use optimum::Problem;
 

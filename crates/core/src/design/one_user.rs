@@ -14,12 +14,12 @@ use faer::prelude::Solve;
 use super::branch_and_bound::Cone;
 use super::direction::{Classes, Direction};
 use super::toward_privacy::within;
-use crate::dirichlet_mean::LinearForm;
-use crate::error::{Error, Result};
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::Protocol;
-use crate::special::excess_entropy;
-use crate::stop::check;
+use crate::model::error::{Error, Result};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::model::protocol::Protocol;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::stop::check;
 
 /// The most inputs: `2^a` directions are priced in each step.
 const MOST_INPUTS: usize = 12;

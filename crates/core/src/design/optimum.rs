@@ -15,12 +15,12 @@ use super::rule::{Rule, Wanted, larger_error};
 use super::toward_privacy::{with_blank, within};
 use super::triangle::entries;
 use super::{Design, Effort};
-use crate::error::{Error, Result};
-use crate::evaluation::Method;
 use crate::leakage::{UserPrior, user_entropy};
-use crate::prior::Dirichlet;
-use crate::protocol::Protocol;
-use crate::stop::check;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::Method;
+use crate::model::prior::Dirichlet;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::check;
 
 /// Inputs for which all `2^a` two-valued directions are priced.
 pub(super) const MOST_INPUTS: usize = 12;

@@ -15,9 +15,9 @@ use super::program::{Column, information};
 use super::reference::Reference;
 use super::rule::{Mean, Node, Rule};
 use super::triangle::{entries, inverse_of_differences};
-use crate::dirichlet_mean::{ln_leads, mean_products_over_form};
 use crate::leakage;
-use crate::prior::Dirichlet;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::{ln_leads, mean_products_over_form};
 
 /// Leakage under a prior given by its Dirichlet parts.
 pub(super) struct LeakageOf<'a>(pub &'a [(f64, &'a Dirichlet)]);
@@ -408,7 +408,7 @@ mod tests {
     use crate::design::direction::Classes;
     use crate::design::rule::Wanted;
     use crate::design::triangle::bilinear;
-    use crate::split_mix::split_mix;
+    use crate::numerics::split_mix::split_mix;
 
     #[test]
     fn gain_and_leakage_are_between_the_bounds_of_second_order() {

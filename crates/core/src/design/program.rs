@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::direction::{Classes, Direction};
 use super::rule::{Node, Rule};
 use super::triangle::{add_square, entries, inverse_factor, whitened, whitened_square};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// A direction's orbit as a column of the program.
 #[derive(Clone, Debug)]

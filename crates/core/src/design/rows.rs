@@ -17,7 +17,7 @@ use super::price::LeakageOf;
 use super::reference::Reference;
 use super::rule::{Node, Rule};
 use super::triangle::{add_square, entries, inverse_factor};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// The rows of a protocol, and the multipliers of their sums and of their leakage.
 #[derive(Clone, Debug)]
@@ -296,7 +296,7 @@ mod tests {
     use crate::design::price::{Gains, Prices};
     use crate::design::program::{Column, utility};
     use crate::design::rule::Wanted;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     fn rows() -> Rows {
         let rows = [[0.1, 0.0, 0.0], [0.0, 0.2, 0.0], [0.03, 0.02, 0.3], [0.87, 0.78, 0.7]];

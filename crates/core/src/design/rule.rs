@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::calibration::{calibration, mean_product};
 use super::direction::Classes;
-use crate::evaluation::Method;
-use crate::expectation::cubature::{gauss_points, logit_points};
-use crate::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::Point;
-use crate::prior::Dirichlet;
+use crate::fisher::expectation::cubature::{gauss_points, logit_points};
+use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
+use crate::model::evaluation::Method;
+use crate::model::prior::Dirichlet;
 
 /// A point of the simplex with its weight.
 #[derive(Clone, Debug)]

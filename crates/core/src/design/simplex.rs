@@ -6,7 +6,7 @@
 use faer::{Mat, Side};
 
 use super::triangle::entries;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Steps towards the largest value of the concave function.
 const STEPS: usize = 100;
@@ -57,7 +57,7 @@ fn negative_part(form: &[f64], corners: usize) -> Option<Mat<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split_mix::split_mix;
+    use crate::numerics::split_mix::split_mix;
 
     #[test]
     fn the_bound_is_above_all_values_and_touches_those_of_convex_and_concave_forms() {

@@ -3,8 +3,8 @@
 //! The entries of a protocol are rounded, and its columns are divided by their sums, so that the ratios within a row are off by some units of the
 //! last place or more. A trace of the protocol that says nothing, with the same weights, brings them below `e^ε` again.
 
-use crate::error::Result;
-use crate::protocol::Protocol;
+use crate::model::error::Result;
+use crate::model::protocol::Protocol;
 
 /// The smallest share of the protocol that says nothing, as a power of two: a few units of the last place.
 const FIRST: i32 = -48;

@@ -23,7 +23,7 @@
 //! with matrices, mixtures, products and compositions of 2 to 8 values and `ε` from 0.5 to 4, intervals of 90 % hold 87 to 95 % on average over the values and a
 //! uniform or Jeffreys prior (`tests/interval_coverage.rs`).
 
-use crate::special::normal_quantile;
+use crate::numerics::special::normal_quantile;
 
 /// Halvings of the search for the end of an interval: to a relative 1e-15.
 const HALVINGS: usize = 50;

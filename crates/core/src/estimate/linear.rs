@@ -29,11 +29,11 @@ use faer::{Mat, Side};
 use super::interval::{Interval, Measured};
 use super::post_processing::norm_sub;
 use super::supports::{Reports, SupportRates, Supports};
-use crate::error::{Error, Result};
 use crate::likelihood::rows::Rows;
-use crate::protocol::{Channel, Matrix, Protocol};
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::model::tallies::Tallies;
+use crate::numerics::stop::check;
 
 /// Rows whose votes are found together: enough to keep a processor busy, few enough to need no memory.
 const ROWS_AT_ONCE: usize = 64;

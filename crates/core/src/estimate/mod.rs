@@ -36,10 +36,10 @@ pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
 pub use supports::{Reports, SupportRates, Supports};
 
-use crate::error::{Error, Result, in_range};
+use crate::model::error::{Error, Result, in_range};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 use crate::posterior::{self, Summary};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
 use interval::Measured;
 use linear::smoothed;
 use maximum_likelihood::{maximum_likelihood, scoring_step};

@@ -1,10 +1,10 @@
 //! Unary encoding and local hashing, without their `2^a` outputs.
 
-use crate::protocol::BitNoise;
+use crate::model::protocol::BitNoise;
 
 use super::low_rank::DiagonalPlusLowRank;
 use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Point};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Unary encoding: input `x` sets bit `x` with probability `κ` and every other bit with probability `λ`.
 ///

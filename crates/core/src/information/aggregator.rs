@@ -2,14 +2,14 @@
 
 use super::grr::{self, Response};
 use super::progress::Observer;
-use super::reduced::Reduced;
 use super::users::{group_private, users_side};
 use super::{enumeration, group_sampling, one_dimensional, path_sampling, response_sampling, truth_sampling};
-use crate::error::Error;
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::likelihood::reduced::Reduced;
+use crate::model::absence::Absence;
+use crate::model::error::Error;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// Which method to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

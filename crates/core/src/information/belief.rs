@@ -2,10 +2,10 @@
 
 use rand::Rng;
 
-use super::monte_carlo::pick;
-use super::reduced::{Law, Reduced};
+use crate::likelihood::reduced::{Law, Reduced};
 use crate::mcmc::target::ChainPrior;
-use crate::prior::{OwnPrior, Prior};
+use crate::model::prior::{OwnPrior, Prior};
+use crate::numerics::random::pick;
 
 /// The prior as the chains see it.
 pub(crate) struct Belief<'a> {
@@ -18,8 +18,10 @@ impl<'a> Belief<'a> {
         if let Prior::Own(own) = prior {
             return Belief { parts: Vec::new(), own: Some(&**own) };
         }
-        let parts =
-            reduced.map(|r| r.parts.clone()).or_else(|| super::reduced::laws(prior)).unwrap_or_default();
+        let parts = reduced
+            .map(|r| r.parts.clone())
+            .or_else(|| crate::likelihood::reduced::laws(prior))
+            .unwrap_or_default();
         Belief { parts, own: None }
     }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! I(Y⃗;P) = n I(Y;P) − Σ_s M(s) φ(m(s)/M(s) − 1),      I(Y⃗;T) = Σ_t P(t) Σ_s m(s) φ(P(s|t)/m(s) − 1)
 //! ```
-//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports ([`super::reduced`]), `I(Y;P)` is for one report, and
+//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports ([`crate::likelihood::reduced`]), `I(Y;P)` is for one report, and
 //! `φ(δ) = (1+δ) ln(1+δ) − δ ≥ 0`. These are the textbook entropies, arranged so that at high privacy nothing cancels.
 //!
 //! # Method and cost
@@ -18,10 +18,10 @@
 
 use rayon::prelude::*;
 
-use super::reduced::{Law, Reduced};
-use super::stirling::entropy_gap;
-use crate::evaluation::{Evaluation, Method};
-use crate::stop::check;
+use crate::likelihood::reduced::{Law, Reduced};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::stirling::entropy_gap;
+use crate::numerics::stop::check;
 
 /// Most elementary steps that the automatic choice spends on an enumeration: some seconds on one core.
 pub const WORK_BUDGET: f64 = 4e9;
@@ -248,8 +248,8 @@ pub(crate) fn advance(c: &mut [usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prior::{Points, Prior};
-    use crate::protocol::Protocol;
+    use crate::model::prior::{Points, Prior};
+    use crate::model::protocol::Protocol;
 
     fn reduced(protocol: &Protocol, prior: &Prior) -> Reduced {
         Reduced::new(protocol, prior).unwrap().unwrap()

@@ -32,19 +32,20 @@ use rayon::prelude::*;
 
 use super::aggregator::Options;
 use super::belief::Belief;
-use super::monte_carlo::{generator, mean, multinomial, pick};
+use super::monte_carlo::mean;
 use super::progress::Progress;
-use super::reduced::Reduced;
 use super::reports::{Source, Subsets};
-use super::stirling::ln_factorial;
 use super::tally_probability::{Bounds, Independent, Moments};
 use super::users::{group_of_laws, multinomial_entropy};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::split_mix::split_mix;
-use crate::stop::check;
+use crate::likelihood::reduced::Reduced;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::numerics::random::{generator, multinomial, pick};
+use crate::numerics::split_mix::split_mix;
+use crate::numerics::stirling::ln_factorial;
+use crate::numerics::stop::check;
 
 /// Most users times values.
 const MOST_NUMBERS: f64 = 1.7e7;
@@ -270,7 +271,7 @@ fn by_certainty(a: usize, rows: &[f64]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::Points;
+    use crate::model::prior::Points;
 
     #[test]
     fn agrees_with_the_enumeration() {

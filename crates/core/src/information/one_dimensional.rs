@@ -11,7 +11,7 @@
 //! wider than the posterior's standard deviation there. That is `O(√n)` nodes, of which some hundred matter for one tally.
 //!
 //! With more inputs and two outputs reports depend on one number too, `L = Σ_x c_x P_x`, whose density is an integral
-//! ([`crate::metric::one_dimensional_image`]); the nodes then carry its masses, and everything else is as for the two inputs at the ends of the line.
+//! ([`crate::information::one_dimensional_image`]); the nodes then carry its masses, and everything else is as for the two inputs at the ends of the line.
 //!
 //! With two outputs the tally is one number as well, and its distribution varies over distances of `√n`: sums over it need
 //! `O(√n)` nodes ([`super::lattice`]). So `I(Y⃗;P)` costs `O(√n)` evidences: `n = 10^6` is a fraction of a second.
@@ -24,14 +24,14 @@
 
 use rayon::prelude::*;
 
-use super::gauss::{jacobi, legendre};
 use super::lattice::Lattice;
-use super::reduced::{Law, Reduced};
-use super::stirling::{entropy_gap, factorial_remainder};
 use super::users::{Marginal, binomial_nodes, mean, point_term};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
-use crate::stop::check;
+use crate::information::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
+use crate::likelihood::reduced::{Law, Reduced};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::gauss::{jacobi, legendre};
+use crate::numerics::stirling::{entropy_gap, factorial_remainder};
+use crate::numerics::stop::check;
 
 /// Nodes a panel.
 const ORDER: usize = 16;
@@ -540,8 +540,8 @@ fn expanded_entropy([variance, third, fourth]: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::Prior;
-    use crate::protocol::Protocol;
+    use crate::model::prior::Prior;
+    use crate::model::protocol::Protocol;
 
     fn reduced(rows: [[f64; 2]; 2], alpha: [f64; 2]) -> Reduced {
         let protocol = Protocol::matrix(rows.iter().map(|row| row.to_vec()).collect()).unwrap();

@@ -29,17 +29,19 @@ use chacha20::ChaCha8Rng;
 
 use super::aggregator::{Options, distribution_information};
 use super::belief::Belief;
-use super::monte_carlo::{mean, pick};
-use super::reduced::Reduced;
+use super::monte_carlo::mean;
 use super::reports::Source;
-use crate::evaluation::{Evaluation, Method};
 use crate::likelihood::RowLikelihood;
+use crate::likelihood::reduced::Reduced;
 use crate::mcmc::evidence::walk;
 use crate::mcmc::target::Target;
-use crate::metric::Absence;
-use crate::prior::{DirichletMixture, Prior, ln_sum_exp};
-use crate::protocol::Protocol;
-use crate::split_mix::split_mix;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{DirichletMixture, Prior};
+use crate::model::protocol::Protocol;
+use crate::numerics::random::pick;
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::split_mix::split_mix;
 
 /// `I(Y⃗;P)` under a prior of one part, or of points.
 pub(crate) fn distribution(
@@ -164,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::{Dirichlet, OwnPrior};
+    use crate::model::prior::{Dirichlet, OwnPrior};
 
     #[test]
     fn subsets_of_one_value_are_randomised_response() {
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn points_need_no_path() {
         let points = vec![vec![0.2, 0.3, 0.5], vec![0.6, 0.2, 0.2]];
-        let prior = Prior::Points(crate::prior::Points::new(vec![0.3, 0.7], points).unwrap());
+        let prior = Prior::Points(crate::model::prior::Points::new(vec![0.3, 0.7], points).unwrap());
         let protocol = Protocol::oue(3, 1.0).unwrap();
         let reduced = Reduced::new(&protocol, &prior).unwrap().unwrap();
         let exact = enumeration::distribution(&reduced, 15);

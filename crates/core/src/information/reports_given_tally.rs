@@ -10,7 +10,7 @@
 //!
 //! The integrand is a smooth peak, and so is each sum over `k` where it has many terms: both are sampled at a few dozen places (Poisson summation), whatever `n`.
 
-use super::stirling::ln_factorial;
+use crate::numerics::stirling::ln_factorial;
 
 /// Steps in one standard deviation of a smooth peak; their error is `e^{−2π²·9}`.
 const STEPS_A_DEVIATION: f64 = 3.0;
@@ -81,7 +81,7 @@ fn peak_near(f: &dyn Fn(f64) -> f64, start: f64, scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::information::grr::ln_tally_given_tally;
+    use crate::likelihood::polynomials::ln_tally_given_tally;
 
     /// The products of polynomials are exact to the same cutoff, but their cost grows with the reports.
     #[test]

@@ -20,16 +20,18 @@ use chacha20::ChaCha8Rng;
 use rand::Rng;
 
 use super::aggregator::Options;
-use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};
-use super::monte_carlo::{mean, multinomial, pick, quadratic_form};
+use super::grr::Response;
+use super::monte_carlo::{mean, quadratic_form};
 use super::one_dimensional::{Beta, Count};
-use super::reduced::{Law, Reduced};
 use super::reports_given_tally::ln_reports_given_tally;
-use super::stirling::{factorial_remainder, ln_factorial};
 use super::users::{binomial_nodes, mean as node_mean, point_term};
-use crate::evaluation::{Evaluation, Method};
+use crate::likelihood::polynomials::{Polynomials, SAMPLING_CUTOFF, ln_tally_given_tally};
+use crate::likelihood::reduced::{Law, Reduced};
 use crate::likelihood::shares::Shares;
-use crate::metric::Absence;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::random::{multinomial, pick};
+use crate::numerics::stirling::{factorial_remainder, ln_factorial};
 
 /// `I(Y⃗;P)`.
 pub(crate) fn distribution(
@@ -100,7 +102,7 @@ struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     fn new(response: &'a Response<'a>, n: u64) -> Self {
-        let polynomials = |d: &crate::prior::Dirichlet| {
+        let polynomials = |d: &crate::model::prior::Dirichlet| {
             Polynomials::new(d.total(), response.beta, response.a, n, SAMPLING_CUTOFF)
         };
         Sampler {
@@ -124,7 +126,8 @@ impl<'a> Sampler<'a> {
 
     fn reports_of_tally(&self, t: &[u64], rng: &mut dyn Rng) -> Vec<u64> {
         let kept = self.response.beta / (self.response.a as f64 + self.response.beta);
-        let mut s: Vec<u64> = t.iter().map(|t_x| super::monte_carlo::binomial(*t_x, kept, rng)).collect();
+        let mut s: Vec<u64> =
+            t.iter().map(|t_x| crate::numerics::random::binomial(*t_x, kept, rng)).collect();
         let drawn = self.n - s.iter().sum::<u64>();
         let uniform = multinomial(drawn, &vec![1.0; t.len()], rng);
         s.iter_mut().zip(uniform).for_each(|(s_x, u)| *s_x += u);
@@ -133,7 +136,7 @@ impl<'a> Sampler<'a> {
 
     /// `ln P(S = s)`.
     fn ln_probability(&self, s: &[u64]) -> f64 {
-        let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::prior::Dirichlet))| {
+        let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::model::prior::Dirichlet))| {
             let of_shares = || {
                 let shares = Shares::new(d.alpha(), self.response.beta, s);
                 Some(shares.ln_evidence(shares.ln_sum_at_1()?))
@@ -237,7 +240,7 @@ fn marginal(response: &Response<'_>, x: usize) -> Reduced {
 mod tests {
     use super::*;
     use crate::information::grr;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     #[test]
     fn agrees_with_the_exact_sum() {

@@ -5,13 +5,14 @@
 use chacha20::ChaCha8Rng;
 
 use super::aggregator::Options;
-use super::monte_carlo::{mean, multinomial};
-use super::reduced::{Law, laws, ln_rising};
-use super::stirling::ln_factorial;
+use super::monte_carlo::mean;
 use super::users::group_private;
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
+use crate::likelihood::reduced::{Law, laws, ln_rising};
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::numerics::random::multinomial;
+use crate::numerics::stirling::ln_factorial;
 
 /// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a prior of one's own.
 pub(crate) fn information(

@@ -8,7 +8,7 @@
 //! Under `P ~ Dirichlet(α)` the tally `T_x` is Beta-binomial, and all of these are sums over `x` of expectations of one `T_x`
 //! ([`super::lattice`]). The paper's sums over all `n^{a−1}` tallies are not needed. Written plainly the terms are of order
 //! `n ln n` and the result of order `ln n`; so Stirling's leading terms are cancelled on paper. With `z = α_x + T_x`,
-//! `m = E T_x`, `ε = T_x/m − 1`, `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`super::stirling`]:
+//! `m = E T_x`, `ε = T_x/m − 1`, `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`crate::numerics::stirling`]:
 //!
 //! ```text
 //! I(X⃗;P) = K(α0, n) − Σ_x E[ K(α_x, T_x) + α_x (ln(1+δ) − δ) ],
@@ -27,13 +27,13 @@
 //! all numbers and the sum over panels at `n = 2·10^5` (tests).
 
 use super::lattice::Lattice;
-use super::reduced::Law;
-use super::stirling::{
+use crate::likelihood::reduced::Law;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::stirling::{
     entropy_gap, factorial_remainder, ln_1p_minus, ln_gamma_ratio, remainder, remainder_slope,
 };
-use crate::evaluation::{Evaluation, Method};
-use crate::prior::{Dirichlet, Prior};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Nodes a panel, and the fewer ones that show the error.
 const ORDERS: [usize; 2] = [20, 14];
@@ -205,7 +205,8 @@ impl DirichletSums {
 
 /// `α0 − α` without cancellation.
 fn rest_of(prior: &Dirichlet, alpha: f64) -> f64 {
-    let of_group = |g: &crate::prior::Group| g.alpha * (g.count - usize::from(g.alpha == alpha)) as f64;
+    let of_group =
+        |g: &crate::model::prior::Group| g.alpha * (g.count - usize::from(g.alpha == alpha)) as f64;
     prior.groups().iter().map(of_group).sum()
 }
 
@@ -345,7 +346,7 @@ pub(crate) fn binomial_nodes(n: u64, p: f64, order: usize) -> Vec<(f64, f64)> {
 #[allow(clippy::excessive_precision)] // Reference values keep the digits they were found with.
 mod tests {
     use super::*;
-    use crate::prior::Points;
+    use crate::model::prior::Points;
 
     fn symmetric(a: usize, alpha: f64) -> Dirichlet {
         Dirichlet::symmetric(a, alpha).unwrap()
@@ -408,7 +409,7 @@ mod tests {
         // the next term is of order 1/n, here 1e-12.
         let (alpha, n) = ([3.0, 4.0], 1e12);
         let side = users_side(&Dirichlet::new(alpha.to_vec()).unwrap(), n as u64);
-        let psi = super::super::stirling::digamma;
+        let psi = crate::numerics::stirling::digamma;
         let h = libm::lgamma(3.0) + libm::lgamma(4.0) - libm::lgamma(7.0) - 2.0 * psi(3.0) - 3.0 * psi(4.0)
             + 5.0 * psi(7.0);
         let fisher = -0.5 * (psi(3.0) + psi(4.0) - 2.0 * psi(7.0));

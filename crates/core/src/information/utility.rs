@@ -8,10 +8,10 @@
 
 use super::aggregator::{Options, distribution_information};
 use super::users::{UsersSide, group_private, individual_private, users_side};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// What the aggregator learns, in nats.
 #[derive(Clone, Copy, Debug, PartialEq)]

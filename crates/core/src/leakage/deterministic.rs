@@ -1,8 +1,8 @@
 //! Closed forms: what there is to hide, and protocols that say the truth or a function of it.
 
 use super::UserPrior;
-use crate::evaluation::{Evaluation, Method};
-use crate::special::digamma_difference;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::special::digamma_difference;
 
 /// The information `H(X | P)` that a user has to hide.
 ///

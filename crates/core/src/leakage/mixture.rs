@@ -12,7 +12,7 @@
 //! becomes `e^{−r p t}` and the exponent `−1` disappears.
 
 use super::prior::UserPrior;
-use crate::special::{ln1p_excess, power_excess_of_ln};
+use crate::numerics::special::{ln1p_excess, power_excess_of_ln};
 
 /// A likelihood ratio `r` and `r − 1`, each with its own digits.
 #[derive(Clone, Copy, Debug, PartialEq)]

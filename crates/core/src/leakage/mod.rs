@@ -9,7 +9,7 @@
 //! θ [ Σ_x w_x φ(v_x) − E φ(L) ],   L = Σ_x v_x P_x,   φ(t) = t ln t − t + 1
 //! ```
 //!
-//! which is Jensen's gap of [`crate::dirichlet_mean`]. Protocols with exponentially many outputs average it over them
+//! which is Jensen's gap of [`crate::numerics::dirichlet_mean`]. Protocols with exponentially many outputs average it over them
 //! inside one integral.
 
 mod deterministic;

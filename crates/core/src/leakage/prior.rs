@@ -1,6 +1,6 @@
 //! What is assumed of the distribution `P` of the users' values, in the form the leakage kernels read.
 
-use crate::prior::leave_one_out;
+use crate::numerics::special::leave_one_out;
 
 /// Inputs of equal prior mass.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,10 @@
 
 use super::row::evaluation;
 use super::{UserPrior, user_entropy};
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::Evaluation;
-use crate::special::excess_entropy;
-use crate::trapezoid::Bounded;
+use crate::model::evaluation::Evaluation;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::trapezoid::Bounded;
 
 /// Leakage of generalised randomised response over the inputs of the prior.
 ///

@@ -1,9 +1,9 @@
 //! The leakage of single outputs, and of any protocol given as a matrix.
 
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::{Evaluation, Method};
-use crate::special::excess_entropy;
-use crate::trapezoid::Bounded;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::trapezoid::Bounded;
 
 /// Leakage of one output with likelihoods `q_yx`: its share of `I(X; Y | P)`. `pairs` are `(alpha_x, q_yx)`, or `(p_x, q_yx)`
 /// of a point prior with `Σ p_x = 1`. A row of zeros leaks nothing.

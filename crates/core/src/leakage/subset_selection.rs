@@ -3,10 +3,10 @@
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
 use super::{UserPrior, prior::Group};
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::Evaluation;
-use crate::special::{binomial_probability, exp_m1_excess, ln_binomial};
-use crate::trapezoid::{Term, trapezoid};
+use crate::model::evaluation::Evaluation;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::{binomial_probability, exp_m1_excess, ln_binomial};
+use crate::numerics::trapezoid::{Term, trapezoid};
 
 /// Leakage of subset selection with subsets of `size` inputs.
 ///

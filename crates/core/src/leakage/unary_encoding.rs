@@ -4,10 +4,10 @@
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
 use super::{UserPrior, erasure};
-use crate::evaluation::Evaluation;
-use crate::protocol::BitNoise;
-use crate::special::{exp_difference, ln_bernoulli_moment};
-use crate::trapezoid::{Term, trapezoid};
+use crate::model::evaluation::Evaluation;
+use crate::model::protocol::BitNoise;
+use crate::numerics::special::{exp_difference, ln_bernoulli_moment};
+use crate::numerics::trapezoid::{Term, trapezoid};
 
 /// Leakage of unary encoding.
 ///

@@ -10,6 +10,8 @@
 
 pub(crate) mod dense_rows;
 pub(crate) mod patterns;
+pub(crate) mod polynomials;
+pub(crate) mod reduced;
 pub(crate) mod rows;
 pub(crate) mod shares;
 pub(crate) mod sparse_rows;

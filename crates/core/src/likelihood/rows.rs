@@ -4,11 +4,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::{Likelihood, Slope};
-use crate::error::{Error, Result};
-use crate::output::Output;
-use crate::protocol::{MAX_ENTRIES, Protocol};
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::output::Output;
+use crate::model::protocol::{MAX_ENTRIES, Protocol};
+use crate::model::tallies::Tallies;
+use crate::numerics::stop::check;
 
 /// For each reported output how often it was reported, and its row as deviations `d_x = Q_{y|x}/mean − 1` from the row's own mean.
 ///

@@ -36,9 +36,9 @@ use std::f64::consts::PI;
 use faer::c64;
 use rand::{Rng, RngExt};
 
-use crate::panels::Panels;
-use crate::special::{exp_m1_excess, ln_gamma, ln1p_excess};
-use crate::stop;
+use crate::numerics::panels::Panels;
+use crate::numerics::special::{exp_m1_excess, ln_gamma, ln1p_excess};
+use crate::numerics::stop;
 
 /// Aliases of the density of a sum are so many standard deviations away.
 const PERIOD: f64 = 40.0;
@@ -401,10 +401,10 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use super::super::polynomials::{EXACT_CUTOFF, Polynomials};
     use super::*;
-    use crate::information::grr::{EXACT_CUTOFF, Polynomials};
-    use crate::information::monte_carlo::generator;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
+    use crate::numerics::random::generator;
 
     /// The products of polynomials are exact, but their cost grows with the reports.
     #[test]

@@ -21,8 +21,10 @@ use rand::{Rng, RngExt};
 use super::quadratic::Quadratic;
 use crate::likelihood::RowLikelihood;
 use crate::likelihood::dense_rows::DenseRows;
-use crate::prior::{Dirichlet, OwnPrior, ln_sum_exp, sample_ln_gamma};
-use crate::stop::check;
+use crate::model::prior::{Dirichlet, OwnPrior};
+use crate::numerics::random::sample_ln_gamma;
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::stop::check;
 
 /// Largest variance of `D` over the posterior. What the evidence leaves out of `D` is of the order of its fifth cumulant over 720.
 const MAX_VARIANCE: f64 = 0.5;

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::answer::{Absence, Answer, Value};
+use super::answer::{Answer, Value};
 use super::average_privacy::Leakage;
 use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
@@ -14,12 +14,13 @@ use super::{
     growth_constant, level_bracket, local_privacy_level, participation_bound, prior_entropy, private_leakage,
     tally_utility_limit, truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, UsersSide};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::{self, Stopped};
+use crate::model::absence::Absence;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::{self, Stopped};
 
 /// What the caller may choose about a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

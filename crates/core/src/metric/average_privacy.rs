@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::Settings;
-use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
 use super::worst_case_privacy::different;
-use crate::error::Error;
-use crate::evaluation::{Evaluation, Method};
 use crate::leakage::{self, UserPrior};
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protocol};
+use crate::model::absence::Absence;
+use crate::model::error::Error;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::model::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protocol};
 
 /// Private information of one user, `H(X | P)`.
 ///

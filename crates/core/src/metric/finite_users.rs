@@ -2,17 +2,17 @@
 
 use std::cell::OnceCell;
 
-use super::answer::Absence;
 use super::watch::{Sought, Step, Watcher};
 use super::{Settings, growth_constant, prior_entropy};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{
     AggregatorSide, Choice, Options, Progress, UsersSide, by_parts, digit_utility, distribution_asymptote,
     distribution_information, distribution_utility, tally_information, tally_utility, users_side_of,
 };
 use crate::metric::Metric;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// What is known so far about `n` users of a protocol under a prior.
 #[derive(Debug, Default)]

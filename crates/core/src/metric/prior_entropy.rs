@@ -1,11 +1,11 @@
 //! The differential entropy of the prior.
 
 use super::Settings;
-use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
-use crate::evaluation::Evaluation;
-use crate::prior::{Dirichlet, Prior};
-use crate::special::{digamma_difference, ln_beta, ln_beta_groups, ln_gamma};
+use crate::model::absence::Absence;
+use crate::model::evaluation::Evaluation;
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::special::{digamma_difference, ln_beta, ln_beta_groups, ln_gamma};
 
 /// Differential entropy `h(P)`, with respect to Lebesgue measure in `a − 1` of the coordinates.
 ///

@@ -8,12 +8,14 @@ use rayon::prelude::*;
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, multinomial, pick};
-use crate::information::reduced::ln_rising;
 use crate::likelihood::Senders;
+use crate::likelihood::reduced::ln_rising;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::sample_dirichlet;
+use crate::numerics::random::{generator, multinomial, pick};
+use crate::numerics::special::ln_sum_exp;
 
 /// The posterior when `known` users surely hold each value.
 pub(crate) fn posterior(

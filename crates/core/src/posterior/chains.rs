@@ -20,12 +20,14 @@ use rayon::prelude::*;
 
 use super::diagnostics::{Agreement, agreement};
 use super::summary::{Diagnostics, Options};
-use crate::error::{Error, Result};
 use crate::information::Progress;
-use crate::information::monte_carlo::generator;
 use crate::likelihood::Senders;
 use crate::mcmc::target::{State, Target};
-use crate::prior::{Dirichlet, ln_sum_exp, sample_ln_gamma};
+use crate::model::error::{Error, Result};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::generator;
+use crate::numerics::random::sample_ln_gamma;
+use crate::numerics::special::ln_sum_exp;
 
 /// Number of chains.
 pub(crate) const CHAINS: usize = 4;

@@ -90,7 +90,7 @@ fn sample_size(chains: &[Vec<f64>]) -> f64 {
     };
     let (mut time, mut smallest) = (-1.0, f64::INFINITY);
     for lag in (0..n - 1).step_by(2) {
-        crate::stop::check();
+        crate::numerics::stop::check();
         let pair = if lag == 0 { 1.0 + correlation(1) } else { correlation(lag) + correlation(lag + 1) };
         if pair <= 0.0 {
             break;

@@ -11,9 +11,9 @@
 use std::f64::consts::PI;
 
 use super::summary::{Options, Summary, mixed};
-use crate::panels::Panels;
-use crate::prior::{Dirichlet, Prior};
-use crate::special::{exp_m1_excess, ln_beta, ln1p_excess, stirling_correction};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::panels::Panels;
+use crate::numerics::special::{exp_m1_excess, ln_beta, ln1p_excess, stirling_correction};
 
 /// Two rules of a panel agree when they differ by less than this part of the whole.
 const AGREEMENT: f64 = 1e-14;

@@ -17,14 +17,16 @@ use rayon::prelude::*;
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};
 use super::summary::{Draws, Options, Posterior, Summary};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::enumeration::{advance, choose, successors};
-use crate::information::monte_carlo::{generator, pick};
-use crate::information::reduced::ln_rising;
 use crate::likelihood::Senders;
+use crate::likelihood::reduced::ln_rising;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
-use crate::stop::check;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::sample_dirichlet;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::stop::check;
 
 /// Most elementary steps of the Dirichlet mixture: a second or two.
 pub const MIXTURE_BUDGET: f64 = 4e8;

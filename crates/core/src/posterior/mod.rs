@@ -50,14 +50,14 @@ pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;
 pub use summary::{Diagnostics, Draws, Options, Posterior, Summary};
 
-use crate::error::{Error, Result};
 use crate::information::Choice;
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::mcmc::target::few;
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::Protocol;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
 
 /// The posterior of `P` and `T`.
 ///

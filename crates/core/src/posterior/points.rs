@@ -5,12 +5,13 @@
 use rayon::prelude::*;
 
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, pick};
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Points, ln_sum_exp};
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Points;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
 
 /// The posterior under a prior with finitely many points.
 ///

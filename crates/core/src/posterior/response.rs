@@ -11,12 +11,13 @@ use super::marginal::{Marginal, Mixture};
 use super::polynomials::Chain;
 use super::shares::Conditioned;
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, pick};
-use crate::output::Output;
-use crate::prior::{Dirichlet, ln_sum_exp};
-use crate::protocol::{Channel, GeneralisedRandomisedResponse};
-use crate::tallies::Tallies;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::output::Output;
+use crate::model::prior::Dirichlet;
+use crate::model::protocol::{Channel, GeneralisedRandomisedResponse};
+use crate::model::tallies::Tallies;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
 
 /// Reports from which on polynomials lose digits.
 const MANY: u64 = 100_000;
@@ -138,7 +139,7 @@ fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Protocol;
+    use crate::model::protocol::Protocol;
 
     fn case(a: usize, epsilon: f64, s: &[u64]) -> (GeneralisedRandomisedResponse, Tallies) {
         let protocol = Protocol::grr(a, epsilon).unwrap();

@@ -18,17 +18,18 @@ use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
 use super::marginal::{grid, others};
 use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, mixed, weighted_quantile};
 use super::{Parts, TALLY_LAW};
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::Progress;
-use crate::information::monte_carlo::{generator, pick, student_factor};
 use crate::likelihood::Senders;
 use crate::mcmc::evidence::{is_affordable, walk};
 use crate::mcmc::target::{ChainPrior, Target};
-use crate::prior::ln_sum_exp;
-use crate::special::ln_beta;
-use crate::split_mix::split_mix;
-use crate::stop::caught;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_beta;
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::special::student_factor;
+use crate::numerics::split_mix::split_mix;
+use crate::numerics::stop::caught;
 
 /// Most entries of the second derivative of the likelihood: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;

@@ -1,8 +1,8 @@
 //! What is asked of a posterior, and what it answers.
 
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, Observer};
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
 
 /// Numbers of draws that are held unasked: some hundred megabytes.
 const MAX_NUMBERS: usize = 20_000_000;

@@ -8,17 +8,17 @@ use rayon::prelude::*;
 use super::Parts;
 use super::marginal::{Marginal, Mixture};
 use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::generator;
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::ln_sum_exp;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::random::generator;
+use crate::numerics::special::ln_sum_exp;
 
 /// The posterior of two values.
 pub(crate) fn posterior(likelihood: &SparseRows, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
     let rows: Vec<[f64; 3]> = rows(likelihood);
     let marginals = [0, 1].map(|x| {
-        let of_part = |(_, prior): &(f64, &crate::prior::Dirichlet)| {
+        let of_part = |(_, prior): &(f64, &crate::model::prior::Dirichlet)| {
             density(&rows, x, prior.alpha()[x], prior.alpha()[1 - x])
         };
         parts.iter().map(of_part).collect::<Vec<_>>()
