@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use crate::likelihood::reduced::{Law, Reduced};
 use crate::model::evaluation::{Evaluation, Method};
-use crate::numerics::stirling::entropy_gap;
+use crate::numerics::special::excess_entropy;
 use crate::numerics::stop::check;
 
 /// Most elementary steps that the automatic choice spends on an enumeration: some seconds on one core.
@@ -56,7 +56,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let walk = Walk::new(reduced, n);
     let (tallies, typical) = (walk.report_tallies(), walk.independent(&reduced.typical));
     let gap = |(m, typical): (&f64, &f64)| {
-        if *typical > 0.0 { typical * entropy_gap((m - typical) / typical) } else { 0.0 }
+        if *typical > 0.0 { typical * excess_entropy((m - typical) / typical) } else { 0.0 }
     };
     let one = reduced.one_report().times(n as f64);
     let value = one.value - tallies.iter().zip(&typical).map(gap).sum::<f64>();
@@ -70,7 +70,7 @@ pub(crate) fn tally(reduced: &Reduced, n: u64) -> Evaluation {
     let branch_sum = |t_0: u32| {
         let mut sum = 0.0;
         walk.branch(t_0, &mut |t, conditional| {
-            let gap = |(p, m): (&f64, &f64)| if *m > 0.0 { m * entropy_gap((p - m) / m) } else { 0.0 };
+            let gap = |(p, m): (&f64, &f64)| if *m > 0.0 { m * excess_entropy((p - m) / m) } else { 0.0 };
             sum += reduced.ln_tally(t).exp() * conditional.iter().zip(&marginal).map(gap).sum::<f64>();
         });
         sum

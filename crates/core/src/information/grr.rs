@@ -17,7 +17,8 @@ use crate::likelihood::polynomials::{EXACT_CUTOFF, Polynomials, Window};
 use crate::likelihood::reduced::Law;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Dirichlet;
-use crate::numerics::stirling::{entropy_gap, ln_factorial};
+use crate::numerics::special::excess_entropy;
+use crate::numerics::stirling::ln_factorial;
 use crate::numerics::stop::check;
 
 /// GRR under a mixture of Dirichlet priors.
@@ -47,7 +48,7 @@ impl Response<'_> {
             let c = [(1.0 + self.beta) / typical, 1.0 / typical];
             let gap = |d: &Dirichlet| {
                 let alpha = d.alpha()[x];
-                Law::Dirichlet(vec![alpha, d.total() - alpha]).mean_gap(&c)
+                Law::Dirichlet(vec![alpha, d.total() - alpha]).mean_excess(&c)
             };
             let share = typical / (self.a as f64 + self.beta);
             let parts = self.parts.iter().map(|(w, d)| gap(d).times(w * share));
@@ -207,7 +208,7 @@ impl<'a> TallySum<'a> {
             - self.n as f64 * (self.response.a as f64 + self.response.beta).ln();
         let (typical, evidence) = (ln_each.exp(), (ln_each + ln_ratio).exp());
         let gap = if ln_ratio < 1.0 {
-            typical * entropy_gap(ln_ratio.exp_m1())
+            typical * excess_entropy(ln_ratio.exp_m1())
         } else {
             evidence * (ln_ratio - 1.0) + typical
         };

@@ -16,8 +16,8 @@ use super::aggregator::Options;
 use super::progress::{Observer, Progress};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::control_variates::Fit;
 use crate::numerics::random::generator;
-use crate::numerics::special::student_factor;
 use crate::numerics::stop;
 
 /// Draws of the first round. With 128 the residuals of GRR with three values, which are large only near the corners of the
@@ -120,68 +120,12 @@ fn next_round(total: u64, ratio: f64) -> u64 {
 }
 
 /// The mean of the first column after regression on as many of the others as the draws allow, and its standard error.
-///
-/// The error is stated so that 1.96 of it make a 95 % interval: the standard error of the residuals times `t/1.96`, with Student's quantile `t` for the degrees of
-/// freedom that are left.
 fn regression(draws: &[Draw]) -> (f64, f64) {
-    let (count, columns) = (draws.len() as f64, draws[0].len().min(1 + draws.len() / DRAWS_A_CONTROL));
-    let means: Vec<f64> = (0..columns).map(|c| draws.iter().map(|d| d[c]).sum::<f64>() / count).collect();
-    let covariance = |i: usize, j: usize| {
-        draws.iter().map(|d| (d[i] - means[i]) * (d[j] - means[j])).sum::<f64>() / (count - 1.0)
-    };
-    let controls: Vec<usize> = (1..columns).filter(|c| covariance(*c, *c) > 1e-24).collect();
-    let matrix = controls.iter().map(|i| controls.iter().map(|j| covariance(*i, *j)).collect()).collect();
-    let right = controls.iter().map(|i| covariance(0, *i)).collect();
-    let slopes = solve(matrix, right);
-    let residual =
-        |d: &Draw| d[0] - controls.iter().zip(&slopes).map(|(c, slope)| slope * d[*c]).sum::<f64>();
-    let mean = draws.iter().map(residual).sum::<f64>() / count;
-    let free = (count - 1.0 - controls.len() as f64).max(1.0);
-    let variance = draws.iter().map(|d| (residual(d) - mean).powi(2)).sum::<f64>() / free;
-    (mean, student_factor(free) * (variance / count).sqrt())
-}
-
-/// Solves a small positive definite system by elimination; directions that are not determined get 0.
-fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
-    let size = right.len();
-    let diagonal: Vec<f64> = (0..size).map(|i| matrix[i][i]).collect();
-    for k in 0..size {
-        if matrix[k][k] <= 1e-10 * diagonal[k] {
-            matrix.iter_mut().for_each(|row| row[k] = 0.0);
-            matrix[k].fill(0.0);
-            (matrix[k][k], right[k]) = (1.0, 0.0);
-        }
-        for i in k + 1..size {
-            let factor = matrix[i][k] / matrix[k][k];
-            let (above, below) = matrix.split_at_mut(i);
-            below[0].iter_mut().zip(&above[k]).for_each(|(m, p)| *m -= factor * p);
-            right[i] -= factor * right[k];
-        }
-    }
-    for k in (0..size).rev() {
-        let known: f64 = (k + 1..size).map(|j| matrix[k][j] * right[j]).sum();
-        right[k] = (right[k] - known) / matrix[k][k];
-    }
-    right
-}
-
-/// `vᵀ C⁻¹ v` for a positive definite `C`, destroyed, or `None` if it is not.
-pub(crate) fn quadratic_form(mut c: Vec<Vec<f64>>, mut v: Vec<f64>) -> Option<f64> {
-    let mut sum = 0.0;
-    for k in 0..v.len() {
-        let pivot = c[k][k];
-        if pivot.is_nan() || pivot <= 1e-12 * (1.0 + c[k].iter().map(|e| e.abs()).fold(0.0, f64::max)) {
-            return None;
-        }
-        sum += v[k] * v[k] / pivot;
-        for i in k + 1..v.len() {
-            let factor = c[i][k] / pivot;
-            let (above, below) = c.split_at_mut(i);
-            below[0][k + 1..].iter_mut().zip(&above[k][k + 1..]).for_each(|(m, p)| *m -= factor * p);
-            v[i] -= factor * v[k];
-        }
-    }
-    Some(sum)
+    let controls = (draws[0].len() - 1).min(draws.len() / DRAWS_A_CONTROL);
+    let (values, rows): (Vec<f64>, Vec<Vec<f64>>) =
+        draws.iter().map(|draw| (draw[0], draw[1..=controls].to_vec())).unzip();
+    let fit = Fit::new(&values, &rows, &vec![0.0; controls]);
+    (fit.mean, fit.error())
 }
 
 #[cfg(test)]
@@ -264,25 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn students_quantiles_are_right() {
-        for (degrees, quantile) in [(4.0, 2.776_445), (7.0, 2.364_624), (15.0, 2.131_450), (60.0, 2.000_298)]
-        {
-            let factor = student_factor(degrees);
-            assert!((factor / (quantile / 1.959_964) - 1.0).abs() < 0.01, "{degrees}: {factor}");
-        }
-    }
-
-    #[test]
     fn a_draw_that_is_no_number_is_refused() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
         let options = Options { draws: 32, ..Options::default() };
         assert!(mean(nothing, &options, &|_: &mut ChaCha8Rng| vec![f64::NAN]).is_err());
-    }
-
-    #[test]
-    fn quadratic_forms_are_right() {
-        let form = quadratic_form(vec![vec![2.0, 1.0], vec![1.0, 3.0]], vec![1.0, 2.0]).unwrap();
-        assert!((form - 1.4).abs() < 1e-14, "{form}");
-        assert_eq!(quadratic_form(vec![vec![0.0]], vec![1.0]), None);
     }
 }

@@ -29,8 +29,10 @@ use super::users::{Marginal, binomial_nodes, mean, point_term};
 use crate::information::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
 use crate::likelihood::reduced::{Law, Reduced};
 use crate::model::evaluation::{Evaluation, Method};
-use crate::numerics::gauss::{jacobi, legendre};
-use crate::numerics::stirling::{entropy_gap, factorial_remainder};
+use crate::numerics::gauss::{legendre, power_rule};
+use crate::numerics::search::first_not_below;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::stirling::factorial_remainder;
 use crate::numerics::stop::check;
 
 /// Nodes a panel.
@@ -227,14 +229,11 @@ impl Nodes {
     fn evidence(&self, s: &[f64]) -> Evidence {
         check();
         // The likelihood is concave in p.
-        let (mut low, mut high) = (0, self.p.len() - 1);
-        while low < high {
-            let middle = (low + high) / 2;
-            let (here, next) = (self.ln_likelihood(middle, s), self.ln_likelihood(middle + 1, s));
-            let rises =
-                if here == next { here == f64::NEG_INFINITY && self.p[middle] < 0.5 } else { here < next };
-            if rises { low = middle + 1 } else { high = middle }
-        }
+        let rises = |i: usize| {
+            let (here, next) = (self.ln_likelihood(i, s), self.ln_likelihood(i + 1, s));
+            if here == next { here == f64::NEG_INFINITY && self.p[i] < 0.5 } else { here < next }
+        };
+        let low = first_not_below(0, self.p.len() as u64 - 1, |i| rises(i as usize)) as usize;
         let top = self.ln_likelihood(low, s);
         if top == f64::NEG_INFINITY {
             return Evidence { ln_ratio: top, learned: 0.0 };
@@ -287,7 +286,7 @@ impl Beta {
         let mut nodes = Vec::new();
         if self.alpha <= CONCENTRATED {
             let scale = low.powf(self.alpha);
-            let end = jacobi(ORDER, self.alpha).into_iter();
+            let end = power_rule(ORDER, self.alpha).into_iter();
             nodes.extend(end.map(|(x, w)| (low * x, scale * w * ln_rest(low * x).exp())));
         }
         let (rule, mut left) = (legendre(ORDER), low);
@@ -380,7 +379,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
         let part = if direct {
             evidence * learned
         } else if ln_ratio < 1.0 {
-            typical * entropy_gap(ln_ratio.exp_m1())
+            typical * excess_entropy(ln_ratio.exp_m1())
         } else {
             evidence * (ln_ratio - 1.0) + typical
         };

@@ -20,7 +20,7 @@ use std::f64::consts::{E, PI};
 use rayon::prelude::*;
 
 use crate::model::protocol::{Channel, Matrix};
-use crate::numerics::beta_rule::gauss_legendre;
+use crate::numerics::gauss::legendre_on_unit;
 use crate::numerics::stop::check;
 
 /// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
@@ -82,7 +82,7 @@ impl Line {
     /// `1e-12` for `0.05 ≤ α ≤ 100` against 30-digit values; the error is the difference of two orders plus what the total mass
     /// misses of 1, times the largest logarithm.
     pub fn growth_constant(&self) -> (f64, f64) {
-        let rules = ORDERS.map(|order| self.outer_sum(&gauss_legendre(order)));
+        let rules = ORDERS.map(|order| self.outer_sum(&legendre_on_unit(order)));
         let [.., coarse, fine] = rules;
         let missing = (fine.mass - 1.0).abs() * fine.largest;
         let value = fine.integral / fine.mass + fine.mass.ln();
@@ -141,7 +141,7 @@ impl Line {
     ///
     /// For at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
     pub(crate) fn nodes(&self, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
-        let rule = gauss_legendre(ORDERS[1]);
+        let rule = legendre_on_unit(ORDERS[1]);
         let gap =
             |i: usize| [true, false].map(|from_left| self.half_nodes(i, from_left, width, &rule)).concat();
         let mut nodes: Vec<(f64, f64)> = (0..self.places.len() - 1).flat_map(gap).collect();

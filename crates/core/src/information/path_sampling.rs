@@ -39,6 +39,7 @@ use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{DirichletMixture, Prior};
 use crate::model::protocol::Protocol;
+use crate::numerics::quadratic_form::inverse_quadratic_form;
 use crate::numerics::random::pick;
 use crate::numerics::special::ln_sum_exp;
 use crate::numerics::split_mix::split_mix;
@@ -156,7 +157,7 @@ fn score_form(reduced: &Reduced, p: &[f64], n: u64, gradient: &[f64]) -> f64 {
             line.iter_mut().zip(&r).for_each(|(j, r_y)| *j += factor * r_x * r_y);
         }
     }
-    let form = super::monte_carlo::quadratic_form(information, tangent(gradient));
+    let form = inverse_quadratic_form(|x, y| information[x][y], &tangent(gradient));
     form.map_or(0.0, |form| form - dimension as f64)
 }
 

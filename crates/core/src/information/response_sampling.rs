@@ -21,7 +21,7 @@ use rand::Rng;
 
 use super::aggregator::Options;
 use super::grr::Response;
-use super::monte_carlo::{mean, quadratic_form};
+use super::monte_carlo::mean;
 use super::one_dimensional::{Beta, Count};
 use super::reports_given_tally::ln_reports_given_tally;
 use super::users::{binomial_nodes, mean as node_mean, point_term};
@@ -30,6 +30,7 @@ use crate::likelihood::reduced::{Law, Reduced};
 use crate::likelihood::shares::Shares;
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::quadratic_form::inverse_quadratic_form;
 use crate::numerics::random::{multinomial, pick};
 use crate::numerics::stirling::{factorial_remainder, ln_factorial};
 
@@ -77,10 +78,9 @@ fn local_form(s: &[u64], t: &[u64], beta: f64) -> f64 {
         let shared = lie * lie * (n + beta * (t_x + t_y));
         if x == y { mean(x) - shared - lie * lie * beta * beta * t_x } else { -shared }
     };
-    let matrix = (0..a - 1).map(|x| (0..a - 1).map(|y| covariance(x, y)).collect()).collect();
-    let deviation = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
+    let deviation: Vec<f64> = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
     // Singular only when all reports are honest: then nothing is random given T, and nothing needs a control.
-    quadratic_form(matrix, deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
+    inverse_quadratic_form(covariance, &deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
 }
 
 /// Whether the products of polynomials, `(2·9)²` times the lies for each level of the tree, take longer than the shares of all values.

@@ -30,9 +30,8 @@ use super::lattice::Lattice;
 use crate::likelihood::reduced::Law;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Dirichlet, Prior};
-use crate::numerics::stirling::{
-    entropy_gap, factorial_remainder, ln_1p_minus, ln_gamma_ratio, remainder, remainder_slope,
-};
+use crate::numerics::special::{excess_entropy, ln1p_excess};
+use crate::numerics::stirling::{factorial_remainder, ln_gamma_ratio, remainder, remainder_slope};
 use crate::numerics::stop::check;
 
 /// Nodes a panel, and the fewer ones that show the error.
@@ -256,14 +255,14 @@ impl Marginal {
     }
 
     fn distribution_term(&self, t: f64) -> f64 {
-        distribution_term(self.alpha, t) + self.alpha * ln_1p_minus(self.deviation(t))
+        distribution_term(self.alpha, t) + self.alpha * ln1p_excess(self.deviation(t))
     }
 
     fn concentrated(&self, t: f64) -> f64 {
         let m = self.mean();
-        m * entropy_gap(t / m - 1.0) + factorial_remainder(t)
+        m * excess_entropy(t / m - 1.0) + factorial_remainder(t)
             - variation(self.alpha, t)
-            - (self.alpha + m) * entropy_gap(self.deviation(t))
+            - (self.alpha + m) * excess_entropy(self.deviation(t))
     }
 
     /// Nodes and weights.
@@ -321,7 +320,7 @@ impl PointSums {
 
 /// `m φ(t/m − 1) + S(t)`.
 pub(crate) fn point_term(t: f64, m: f64) -> f64 {
-    m * entropy_gap(t / m - 1.0) + factorial_remainder(t)
+    m * excess_entropy(t / m - 1.0) + factorial_remainder(t)
 }
 
 /// Nodes and weights of a binomial distribution.
@@ -409,7 +408,7 @@ mod tests {
         // the next term is of order 1/n, here 1e-12.
         let (alpha, n) = ([3.0, 4.0], 1e12);
         let side = users_side(&Dirichlet::new(alpha.to_vec()).unwrap(), n as u64);
-        let psi = crate::numerics::stirling::digamma;
+        let psi = crate::numerics::special::digamma;
         let h = libm::lgamma(3.0) + libm::lgamma(4.0) - libm::lgamma(7.0) - 2.0 * psi(3.0) - 3.0 * psi(4.0)
             + 5.0 * psi(7.0);
         let fisher = -0.5 * (psi(3.0) + psi(4.0) - 2.0 * psi(7.0));

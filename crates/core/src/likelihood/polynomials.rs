@@ -18,6 +18,7 @@
 
 use super::reduced::ln_rising;
 use crate::model::prior::Dirichlet;
+use crate::numerics::search::{bisect, first_not_below};
 use crate::numerics::stirling::ln_factorial;
 use crate::numerics::stop::check;
 
@@ -122,11 +123,7 @@ impl Polynomials {
             let honest = s.iter().zip(dirichlet.alpha()).map(|(s, alpha)| peak(*s as f64, *alpha, tilt));
             alpha_0 + honest.sum::<f64>() - centre
         };
-        let (mut low, mut high) = (alpha_0, alpha_0 + n);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if excess(middle) > 0.0 { low = middle } else { high = middle }
-        }
+        let (low, high) = bisect(alpha_0, alpha_0 + n, 60, |centre| excess(centre) > 0.0);
         Polynomials::centred(alpha_0, beta, 0.5 * (low + high), cutoff)
     }
 
@@ -168,12 +165,8 @@ impl Polynomials {
         // The ratio of neighbours, (s−k)(α+k)ζ/(k+1), falls; the largest coefficient is where it passes 1.
         let tilt = self.ln_tilt.exp();
         let rises = |k: usize| (size - k as f64) * (alpha + k as f64) * tilt > k as f64 + 1.0;
-        let (mut low, mut high) = (0, s as usize);
-        while low < high {
-            let middle = (low + high) / 2;
-            if rises(middle) { low = middle + 1 } else { high = middle }
-        }
-        Window::around(low, s as usize, self.cutoff, ln_coefficient)
+        let peak = first_not_below(0, s, |k| rises(k as usize)) as usize;
+        Window::around(peak, s as usize, self.cutoff, ln_coefficient)
     }
 
     /// `ln F(s)` from the factors of all values.
@@ -226,10 +219,6 @@ fn kept_factor(s: f64, t: f64, ln_tilt: f64) -> Window {
     };
     // The ratio of neighbours, (t−k)(s−k)ζ/(k+1), passes 1 at the smaller root of a quadratic equation; search for it.
     let rises = |k: f64| ((t - k) * (s - k)).ln() + ln_tilt > (k + 1.0).ln();
-    let (mut low, mut high) = (0, degree as usize);
-    while low < high {
-        let middle = (low + high) / 2;
-        if rises(middle as f64) { low = middle + 1 } else { high = middle }
-    }
-    Window::around(low, degree as usize, SAMPLING_CUTOFF, ln_coefficient)
+    let peak = first_not_below(0, degree as u64, |k| rises(k as f64)) as usize;
+    Window::around(peak, degree as usize, SAMPLING_CUTOFF, ln_coefficient)
 }

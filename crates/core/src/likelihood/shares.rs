@@ -37,6 +37,7 @@ use faer::c64;
 use rand::{Rng, RngExt};
 
 use crate::numerics::panels::Panels;
+use crate::numerics::search::bisect;
 use crate::numerics::special::{exp_m1_excess, ln_gamma, ln1p_excess};
 use crate::numerics::stop;
 
@@ -333,12 +334,8 @@ fn last_drawn(shares: &[Share], beta: f64, lambda: f64) -> Option<(usize, f64)> 
 fn first_tilt(alpha: &[f64], beta: f64, s: &[u64]) -> f64 {
     let alpha_0: f64 = alpha.iter().sum();
     let n = s.iter().sum::<u64>() as f64;
-    let (mut low, mut high) = (alpha_0, alpha_0 + n);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        let peaks = alpha.iter().zip(s).map(|(alpha, s)| peak(*alpha, *s as f64, beta, middle));
-        if peaks.sum::<f64>() > 1.0 { low = middle } else { high = middle }
-    }
+    let peaks = |tilt: f64| alpha.iter().zip(s).map(move |(alpha, s)| peak(*alpha, *s as f64, beta, tilt));
+    let (low, high) = bisect(alpha_0, alpha_0 + n, 60, |tilt| peaks(tilt).sum::<f64>() > 1.0);
     0.5 * (low + high)
 }
 

@@ -2,6 +2,7 @@
 
 pub mod absence;
 pub mod error;
+pub mod estimator;
 pub mod evaluation;
 pub mod output;
 pub mod prior;

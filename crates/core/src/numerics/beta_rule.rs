@@ -1,9 +1,8 @@
 //! One-dimensional rules for a Beta variable, with the logarithms of both ends.
 
-use faer::{Mat, Side};
-
-use crate::numerics::dirichlet_mean::LinearForm;
-use crate::numerics::special::{digamma_difference, ln_beta};
+use super::dirichlet_mean::LinearForm;
+use super::gauss::jacobi;
+use super::special::{digamma_difference, ln_beta};
 
 /// A node of a rule for `B ~ Beta`: `ln B`, `ln(1−B)` and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,38 +18,12 @@ pub(crate) fn mean(rule: &[Node], f: impl Fn(f64, f64) -> f64) -> f64 {
 }
 
 /// The Gauss rule of `Beta(head, tail)` with `order` nodes (Gauss–Jacobi): exact for polynomials of degree `2·order − 1`.
-///
-/// Nodes are the eigenvalues of the Jacobi matrix (Golub and Welsch), `O(order³)`; a node is off by `1e-16` in absolute
-/// terms, which is enough for integrands that are analytic at both ends.
 pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<Node> {
-    let sum = head + tail;
-    let mut jacobi = Mat::<f64>::zeros(order, order);
-    jacobi[(0, 0)] = (head - tail) / sum;
-    for i in 1..order {
-        let (n, twice) = (i as f64, 2.0 * i as f64 + sum);
-        jacobi[(i, i)] = (head - tail) * (sum - 2.0) / ((twice - 2.0) * twice);
-        let square = if i == 1 {
-            4.0 * head * tail / (sum * sum * (sum + 1.0))
-        } else {
-            let numerator = 4.0 * n * (n + head - 1.0) * (n + tail - 1.0) * (n + sum - 2.0);
-            numerator / ((twice - 2.0).powi(2) * (twice - 1.0) * (twice - 3.0))
-        };
-        jacobi[(i, i - 1)] = square.sqrt();
-    }
-    // Unwrap safety: the matrix is symmetric and finite, for which the algorithm always converges.
-    let eigen = jacobi.self_adjoint_eigen(Side::Lower).unwrap();
-    // An eigenvalue may round past an end; 1e-18 is below what the node knows.
+    // A node may round past an end; 1e-18 is below what the node knows.
     let ln = |v: f64| v.max(1e-18).ln();
-    let node = |i: usize| {
-        let (x, first) = (eigen.S()[i], eigen.U()[(0, i)]);
-        Node { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight: first * first }
-    };
-    (0..order).map(node).collect()
-}
-
-/// Nodes and weights of the Gauss–Legendre rule on `(0, 1)`.
-pub fn gauss_legendre(order: usize) -> Vec<(f64, f64)> {
-    gauss(1.0, 1.0, order).iter().map(|node| (node.ln_head.exp(), node.weight)).collect()
+    let node =
+        |(x, weight): (f64, f64)| Node { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight };
+    jacobi(head, tail, order).into_iter().map(node).collect()
 }
 
 /// A trapezoidal rule for `Beta(head, tail)` in `logit B = mode + width · sinh v`, `step` apart in `v`.

@@ -1,5 +1,7 @@
 //! Gauss rules from their three-term recurrences: for integrals (Legendre, Jacobi) and for sums (discrete Chebyshev).
 
+use super::search::bisect;
+
 /// The rule of the orthonormal polynomials with `x p_k = b_{k+1} p_{k+1} + a_k p_k + b_k p_{k−1}`, where `diagonal` holds
 /// `a_0 …`, `side` holds `b_1 …` (one fewer) and `mass` is the integral of 1. All nodes lie in `(−1, 1)`.
 ///
@@ -28,11 +30,7 @@ fn bisected_root(i: usize, diagonal: &[f64], side: &[f64]) -> f64 {
         }
         count
     };
-    let (mut low, mut high) = (-1.0, 1.0);
-    for _ in 0..31 {
-        let middle = 0.5 * (low + high);
-        if below(middle) > i { high = middle } else { low = middle }
-    }
+    let (low, high) = bisect(-1.0, 1.0, 31, |x| below(x) <= i);
     0.5 * (low + high)
 }
 
@@ -51,35 +49,39 @@ fn polynomials(x: f64, diagonal: &[f64], side: &[f64], mass: f64) -> (f64, f64, 
     (now, slope_now, squares)
 }
 
-/// Integrates over `(−1, 1)`.
-pub(crate) fn legendre(order: usize) -> Vec<(f64, f64)> {
+/// Nodes and weights for integrals over `(−1, 1)` (Gauss–Legendre).
+pub fn legendre(order: usize) -> Vec<(f64, f64)> {
     let side: Vec<f64> = (1..order).map(|k| k as f64 / ((4 * k * k - 1) as f64).sqrt()).collect();
     gauss_rule(&vec![0.0; order], &side, 2.0)
 }
 
-/// Integrates `p^{alpha − 1} f(p)` over `(0, 1)`.
-pub(crate) fn jacobi(order: usize, alpha: f64) -> Vec<(f64, f64)> {
-    let b = alpha - 1.0;
-    let diagonal: Vec<f64> =
-        (0..order)
-            .map(|k| {
-                if k == 0 {
-                    b / (b + 2.0)
-                } else {
-                    b * b / ((2.0 * k as f64 + b) * (2.0 * k as f64 + b + 2.0))
-                }
-            })
-            .collect();
-    let side: Vec<f64> = (1..order)
-        .map(|k| {
-            let k = k as f64;
-            let c = 2.0 * k + b;
-            // For k = 1 the factor (k + b) cancels against (2k + b − 1).
-            let last = if k == 1.0 { 1.0 } else { (k + b) / (c - 1.0) };
-            (4.0 * k * k * (k + b) / (c * c * (c + 1.0)) * last).sqrt()
-        })
-        .collect();
-    gauss_rule(&diagonal, &side, 1.0 / alpha).into_iter().map(|(x, w)| (0.5 * (1.0 + x), w)).collect()
+/// Nodes and weights for integrals over `(0, 1)`.
+pub fn legendre_on_unit(order: usize) -> Vec<(f64, f64)> {
+    legendre(order).into_iter().map(|(x, w)| (0.5 + 0.5 * x, 0.5 * w)).collect()
+}
+
+/// Nodes `x` in `(−1, 1)` and weights for the mean of a function of `x = 2B − 1`, `B ~ Beta(head, tail)` (Gauss–Jacobi).
+pub(crate) fn jacobi(head: f64, tail: f64, order: usize) -> Vec<(f64, f64)> {
+    let sum = head + tail;
+    let diagonal = |i: usize| {
+        let twice = 2.0 * i as f64 + sum;
+        if i == 0 { (head - tail) / sum } else { (head - tail) * (sum - 2.0) / ((twice - 2.0) * twice) }
+    };
+    let side = |i: usize| {
+        if i == 1 {
+            return (4.0 * head * tail / (sum * sum * (sum + 1.0))).sqrt();
+        }
+        let (k, twice) = (i as f64, 2.0 * i as f64 + sum);
+        let numerator = 4.0 * k * (k + head - 1.0) * (k + tail - 1.0) * (k + sum - 2.0);
+        (numerator / ((twice - 2.0).powi(2) * (twice - 1.0) * (twice - 3.0))).sqrt()
+    };
+    let diagonal: Vec<f64> = (0..order).map(diagonal).collect();
+    gauss_rule(&diagonal, &(1..order).map(side).collect::<Vec<_>>(), 1.0)
+}
+
+/// Nodes `p` and weights for integrals of `p^{alpha − 1} f(p)` over `(0, 1)`.
+pub(crate) fn power_rule(order: usize, alpha: f64) -> Vec<(f64, f64)> {
+    jacobi(alpha, 1.0, order).into_iter().map(|(x, w)| (0.5 * (1.0 + x), w / alpha)).collect()
 }
 
 /// Sums polynomials of degree below `2·order` exactly over the `count` equally spaced points `(2i + 1 − count)/count`.
@@ -108,7 +110,7 @@ mod tests {
     #[test]
     fn jacobi_and_legendre_integrate_powers() {
         for alpha in [1e-4, 0.05, 0.5, 1.0, 3.3, 25.0] {
-            let found: f64 = jacobi(16, alpha).iter().map(|(p, w)| w * p.powi(5)).sum();
+            let found: f64 = power_rule(16, alpha).iter().map(|(p, w)| w * p.powi(5)).sum();
             assert!((found * (alpha + 5.0) - 1.0).abs() < 1e-12, "{alpha}: {found}");
         }
         let found: f64 = legendre(16).iter().map(|(x, w)| w * x.exp()).sum();

@@ -7,6 +7,8 @@
 //! Accuracies bound the relative errors seen against the 60-digit values in `tests/tables/special.rs`, which
 //! `tests/tables.py` writes with mpmath.
 
+use super::stirling::{COEFFICIENTS, SERIES_FROM, remainder};
+
 /// `ln Γ(x)` for `x > 0`. Relative error below `1e-15`, for `x` from `1e-8` to `1e8`.
 ///
 /// ```
@@ -54,23 +56,6 @@ pub fn normal_quantile(u: f64) -> f64 {
     spec_math::cephes64::ndtri(u)
 }
 
-/// Where Stirling's series with [`STIRLING`] terms is exact to double precision: its first dropped term is below
-/// `1e-19` there.
-const STIRLING_FROM: f64 = 10.0;
-
-/// `B_{2k} / (2k)`, `k = 1…9`: coefficients of `x^{−2k}` in `ln x − 1/(2x) − ψ(x)`.
-const STIRLING: [f64; 9] = [
-    1.0 / 12.0,
-    -1.0 / 120.0,
-    1.0 / 252.0,
-    -1.0 / 240.0,
-    1.0 / 132.0,
-    -691.0 / 32760.0,
-    1.0 / 12.0,
-    -3617.0 / 8160.0,
-    43867.0 / 14364.0,
-];
-
 /// `ψ(x + d) − ψ(x)` for `x > 0`, `d ≥ 0`, without the cancellation of two digammas.
 ///
 /// # Method and cost
@@ -87,7 +72,7 @@ const STIRLING: [f64; 9] = [
 pub fn digamma_difference(x: f64, d: f64) -> f64 {
     let mut lifted = x;
     let mut sum = 0.0;
-    while lifted < STIRLING_FROM {
+    while lifted < SERIES_FROM {
         sum += d / (lifted * (lifted + d));
         lifted += 1.0;
     }
@@ -99,21 +84,11 @@ fn stirling_digamma_difference(x: f64, d: f64) -> f64 {
     let inverse_square = 1.0 / (x * x);
     let mut power = 1.0;
     let mut tail = 0.0;
-    for (k, coefficient) in STIRLING.iter().enumerate() {
+    for (k, coefficient) in COEFFICIENTS.iter().enumerate() {
         power *= inverse_square;
-        tail += coefficient * power * -(-2.0 * (k + 1) as f64 * ln_ratio).exp_m1();
+        tail += (2 * k + 1) as f64 * coefficient * power * -(-2.0 * (k + 1) as f64 * ln_ratio).exp_m1();
     }
     ln_ratio + 0.5 * d / (x * (x + d)) + tail
-}
-
-/// `ln Γ(x) − (x − ½) ln x + x − ½ ln 2π`, for `x > 0`; relative accuracy is lost below ten, where it is not small.
-pub(crate) fn stirling_correction(x: f64) -> f64 {
-    if x < STIRLING_FROM {
-        return ln_gamma(x) - (x - 0.5) * x.ln() + x - HALF_LN_TWO_PI;
-    }
-    let inverse_square = 1.0 / (x * x);
-    let series = STIRLING.iter().enumerate().rev();
-    series.fold(0.0, |sum, (k, c)| sum * inverse_square + c / (2 * k + 1) as f64) / x
 }
 
 const HALF_LN_TWO_PI: f64 = 0.918_938_533_204_672_8;
@@ -129,19 +104,19 @@ const HALF_LN_TWO_PI: f64 = 0.918_938_533_204_672_8;
 /// ```
 pub fn ln_beta(x: f64, y: f64) -> f64 {
     let (small, large) = if x < y { (x, y) } else { (y, x) };
-    if large < STIRLING_FROM {
+    if large < SERIES_FROM {
         return ln_gamma(small) + (ln_gamma(large) - ln_gamma(small + large));
     }
-    let correction = stirling_correction(large) - stirling_correction(small + large);
+    let correction = remainder(large) - remainder(small + large);
     let ln_one_plus = (small / large).ln_1p();
-    if small < STIRLING_FROM {
+    if small < SERIES_FROM {
         let ratio = small * (1.0 - (small + large).ln()) - (large - 0.5) * ln_one_plus;
         return ln_gamma(small) + ratio + correction;
     }
     let ln_share = -(large / small).ln_1p();
     (small - 0.5) * ln_share - large * ln_one_plus - 0.5 * large.ln()
         + HALF_LN_TWO_PI
-        + stirling_correction(small)
+        + remainder(small)
         + correction
 }
 
@@ -170,13 +145,12 @@ pub fn ln_beta_groups(groups: &[(f64, usize)]) -> f64 {
         _ => {}
     }
     let total: f64 = groups.iter().map(|&(alpha, count)| alpha * count as f64).sum();
-    if groups.iter().all(|&(alpha, _)| alpha >= STIRLING_FROM) {
+    if groups.iter().all(|&(alpha, _)| alpha >= SERIES_FROM) {
         let term = |alpha: f64| {
-            (alpha - 0.5) * (alpha / total).ln() + stirling_correction(alpha) + HALF_LN_TWO_PI
-                - 0.5 * total.ln()
+            (alpha - 0.5) * (alpha / total).ln() + remainder(alpha) + HALF_LN_TWO_PI - 0.5 * total.ln()
         };
         let sum: f64 = groups.iter().map(|&(alpha, count)| count as f64 * term(alpha)).sum();
-        return sum + 0.5 * total.ln() - HALF_LN_TWO_PI - stirling_correction(total);
+        return sum + 0.5 * total.ln() - HALF_LN_TWO_PI - remainder(total);
     }
     groups.iter().map(|&(alpha, count)| count as f64 * ln_gamma(alpha)).sum::<f64>() - ln_gamma(total)
 }
@@ -243,7 +217,8 @@ pub fn ln1p_excess(z: f64) -> f64 {
 /// assert_eq!(excess_entropy(-1.0), 1.0);
 /// ```
 pub fn excess_entropy(d: f64) -> f64 {
-    if d == -1.0 {
+    // Rounding may carry a probability ratio just below 0.
+    if d <= -1.0 {
         return 1.0;
     }
     if d.abs() > 0.5 {
@@ -329,7 +304,7 @@ pub fn binomial_probability(trials: f64, share: f64, ones: f64) -> f64 {
         return (zeros * (-share).ln_1p() + ones * share.ln()).exp();
     }
     let (mean_ones, mean_zeros) = (trials * share, trials * (1.0 - share));
-    let ln_corrections = stirling_correction(trials) - stirling_correction(ones) - stirling_correction(zeros);
+    let ln_corrections = remainder(trials) - remainder(ones) - remainder(zeros);
     // Fused: the rounding of the mean alone cost 6e-14 at 10^4 trials, nine deviations out.
     let residual = (-trials).mul_add(share, ones);
     let deviance = mean_ones * excess_entropy(residual / mean_ones)
@@ -370,4 +345,18 @@ pub(crate) fn leave_one_out(pairs: &[(f64, usize)]) -> Vec<f64> {
         suffix += mass * count as f64;
     }
     others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_quantiles_are_right() {
+        for (degrees, quantile) in [(4.0, 2.776_445), (7.0, 2.364_624), (15.0, 2.131_450), (60.0, 2.000_298)]
+        {
+            let factor = student_factor(degrees);
+            assert!((factor / (quantile / 1.959_964) - 1.0).abs() < 0.01, "{degrees}: {factor}");
+        }
+    }
 }

@@ -10,12 +10,21 @@
 
 use std::f64::consts::PI;
 
-/// From here on the series of `R` reaches full precision with seven terms.
-const SERIES_FROM: f64 = 10.0;
+/// From here on the series of `R` has double precision: its first dropped term is below `1e-19`.
+pub(crate) const SERIES_FROM: f64 = 10.0;
 
-/// `B_{2k} / (2k (2k−1))`, the coefficients of `z^{1−2k}` in `R`.
-const COEFFICIENTS: [f64; 7] =
-    [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0, 1.0 / 156.0];
+/// `B_{2k} / (2k (2k−1))`, `k = 1…9`: the coefficients of `z^{1−2k}` in `R`. Times `2k−1` they are those of `z^{−2k}` in `ln z − 1/(2z) − ψ(z)`.
+pub(crate) const COEFFICIENTS: [f64; 9] = [
+    1.0 / 12.0,
+    -1.0 / 360.0,
+    1.0 / 1260.0,
+    -1.0 / 1680.0,
+    1.0 / 1188.0,
+    -691.0 / 360_360.0,
+    1.0 / 156.0,
+    -3617.0 / 122_400.0,
+    43867.0 / 244_188.0,
+];
 
 /// Stirling's remainder `R(z)`, for `z > 0`.
 pub(crate) fn remainder(z: f64) -> f64 {
@@ -40,12 +49,6 @@ pub(crate) fn remainder_slope(z: f64) -> f64 {
     below + COEFFICIENTS.iter().enumerate().rev().fold(0.0, slope) * square
 }
 
-/// `ψ(z)`.
-#[cfg(test)]
-pub(crate) fn digamma(z: f64) -> f64 {
-    remainder_slope(z) + z.ln() - 0.5 / z
-}
-
 /// `S(t) = ln t! − t ln t + t`, continuous in `t` and 0 at 0.
 pub(crate) fn factorial_remainder(t: f64) -> f64 {
     if t == 0.0 { 0.0 } else { 0.5 * (2.0 * PI * t).ln() + remainder(t) }
@@ -62,36 +65,10 @@ pub(crate) fn ln_factorial(n: f64) -> f64 {
     libm::lgamma(n + 1.0)
 }
 
-/// `φ(δ) = (1+δ) ln(1+δ) − δ ≥ 0`, without cancellation near 0.
-pub(crate) fn entropy_gap(delta: f64) -> f64 {
-    if delta.abs() < 0.2 {
-        return alternating(delta, |k| 1.0 / (k * (k - 1.0)));
-    }
-    if delta <= -1.0 { 1.0 } else { (1.0 + delta) * delta.ln_1p() - delta }
-}
-
-/// `ln(1+δ) − δ ≤ 0`, without cancellation near 0.
-pub(crate) fn ln_1p_minus(delta: f64) -> f64 {
-    if delta.abs() < 0.2 { -alternating(delta, |k| 1.0 / k) } else { delta.ln_1p() - delta }
-}
-
-/// `Σ_{k≥2} (−δ)^k c(k)` for `|δ| < 0.2`.
-fn alternating(delta: f64, coefficient: impl Fn(f64) -> f64) -> f64 {
-    let (mut power, mut sum) = (delta * delta, 0.0);
-    for k in 2..26 {
-        let term = power * coefficient(f64::from(k));
-        sum += term;
-        if term.abs() < 1e-17 * sum.abs() {
-            break;
-        }
-        power *= -delta;
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numerics::special::digamma;
 
     #[test]
     fn remainders_agree_with_the_gamma_function() {
@@ -100,18 +77,9 @@ mod tests {
             let ln_gamma = libm::lgamma(z);
             assert!((whole - ln_gamma).abs() < 1e-14 * (1.0 + ln_gamma.abs()), "{z}: {whole} {ln_gamma}");
         }
-        // ψ(1/2) = −γ − 2 ln 2.
-        assert!((digamma(0.5) + 1.963_510_026_021_423_5).abs() < 1e-14);
-        assert!((ln_gamma_ratio(3.0, 2.5) - (libm::lgamma(5.5) - libm::lgamma(4.0))).abs() < 1e-14);
-    }
-
-    #[test]
-    fn gaps_are_continuous_where_the_method_changes() {
-        for delta in [-0.2f64, 0.2] {
-            let (inside, outside) = (delta * (1.0 - 1e-12), delta * (1.0 + 1e-12));
-            assert!((entropy_gap(inside) - entropy_gap(outside)).abs() < 1e-12);
-            assert!((ln_1p_minus(inside) - ln_1p_minus(outside)).abs() < 1e-12);
+        for z in [0.5f64, 3.0, 42.0] {
+            assert!((remainder_slope(z) + z.ln() - 0.5 / z - digamma(z)).abs() < 1e-14, "{z}");
         }
-        assert_eq!(entropy_gap(-1.0), 1.0);
+        assert!((ln_gamma_ratio(3.0, 2.5) - (libm::lgamma(5.5) - libm::lgamma(4.0))).abs() < 1e-14);
     }
 }

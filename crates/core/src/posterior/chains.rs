@@ -18,10 +18,10 @@ use chacha20::ChaCha8Rng;
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::diagnostics::{Agreement, agreement};
 use super::summary::{Diagnostics, Options};
 use crate::information::Progress;
 use crate::likelihood::Senders;
+use crate::mcmc::diagnostics::{Agreement, agreement};
 use crate::mcmc::target::{State, Target};
 use crate::model::error::{Error, Result};
 use crate::model::prior::Dirichlet;

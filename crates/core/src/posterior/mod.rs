@@ -34,7 +34,6 @@
 
 mod certain;
 mod chains;
-mod diagnostics;
 mod marginal;
 mod mixture;
 mod points;

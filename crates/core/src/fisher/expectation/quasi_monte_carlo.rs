@@ -12,7 +12,7 @@ use sobol_burley::parts::{hash, owen_scramble_rev, sobol_rev};
 use crate::fisher::{FisherInformation, Point};
 use crate::model::evaluation::{Evaluation, Method};
 use crate::numerics::beta_rule::{mean_ln, mean_ln_one_plus};
-use crate::numerics::control_variates::controlled_mean;
+use crate::numerics::control_variates::Fit;
 use crate::numerics::random::sample_ln_gamma;
 use crate::numerics::special::{gamma_quantile, ln_gamma};
 use crate::numerics::split_mix::split_mix;
@@ -147,10 +147,10 @@ impl Controls {
             |replicate: &Replicate| replicate.controls.map(|sum| sum / f64::from(replicate.points)).to_vec();
         let values: Vec<f64> = replicates.iter().map(mean).collect();
         let controls: Vec<Vec<f64>> = replicates.iter().map(controls).collect();
-        let (value, error) = controlled_mean(&values, &controls, &self.known);
+        let fit = Fit::new(&values, &controls, &self.known);
         // The controls' own integrals are good to 1e-13 each.
-        let rounding = 1e-13 * (value.abs() + self.known[1].abs());
-        Evaluation::new(value, error + rounding, Method::MonteCarlo)
+        let rounding = 1e-13 * (fit.mean.abs() + self.known[1].abs());
+        Evaluation::new(fit.mean, fit.robust_error() + rounding, Method::MonteCarlo)
     }
 }
 

@@ -3,6 +3,8 @@
 //! Each chain is cut in halves. Values are replaced by normal scores of their ranks, so that heavy tails do no harm; the tail size is the smaller one
 //! of the indicators of the 5 % and 95 % quantiles. (A. Vehtari et al., Rank-normalization, folding, and localization: an improved R-hat, Bayesian Analysis 16, 2021.)
 
+use crate::numerics::special::normal_quantile;
+
 /// R-hat and the two effective sample sizes of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreement {
@@ -39,16 +41,6 @@ pub(crate) fn agreement(chains: &[Vec<f64>]) -> Agreement {
 fn normal_scores(size: usize) -> Vec<f64> {
     let score = |rank: usize| normal_quantile((rank as f64 + 0.625) / (size as f64 + 0.25));
     (0..size).map(score).collect()
-}
-
-/// `Φ^{−1}(u)` by bisection: far more digits than ranks have.
-fn normal_quantile(u: f64) -> f64 {
-    let (mut low, mut high) = (-9.0, 9.0);
-    for _ in 0..40 {
-        let middle = 0.5 * (low + high);
-        if 0.5 * libm::erfc(-middle / std::f64::consts::SQRT_2) < u { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
 }
 
 fn mean(values: &[f64]) -> f64 {
