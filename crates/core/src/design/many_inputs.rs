@@ -24,7 +24,7 @@ use super::{Design, Effort, subset_mixture};
 use crate::design::optimal_parameter::best_subset_size;
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::{FisherInformation, InverseOffOne, Mixture, Point, SubsetSelection};
-use crate::leakage::{UserPrior, subset_selection};
+use crate::leakage::{GroupedPrior, subset_selection};
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::Method;
 use crate::model::prior::{Dirichlet, Prior};
@@ -167,7 +167,7 @@ impl<'a> ManyInputs<'a> {
     fn design(&self, sizes: &Sizes, beyond: f64, priced: usize, points: usize) -> Result<Design> {
         let a = self.inputs();
         let (ks, weights): (Vec<usize>, Vec<f64>) = sizes.iter().copied().unzip();
-        let prior = UserPrior::dirichlet_groups(&[(self.dirichlet.alpha()[0], a)]);
+        let prior = GroupedPrior::dirichlet_groups(&[(self.dirichlet.alpha()[0], a)]);
         let part = |(k, weight): &(usize, f64)| weight * subset_selection(*k, self.epsilon, &prior).value;
         let level = a as f64 - 1.0;
         Ok(Design {

@@ -127,7 +127,7 @@ fn common_points(prior: &Prior, coordinates: usize) -> Vec<(f64, Point)> {
             .collect()
     };
     match prior {
-        Prior::Own(own) => {
+        Prior::Custom(own) => {
             let mut rng = ChaCha8Rng::seed_from_u64(0);
             (0..draws).map(|_| (weight(1.0), Point::from_ln_weights(own.sample_ln(&mut rng)))).collect()
         }

@@ -15,7 +15,7 @@ use super::rule::{Rule, Wanted, larger_error};
 use super::toward_privacy::{with_blank, within};
 use super::triangle::entries;
 use super::{Design, Effort};
-use crate::leakage::{UserPrior, user_entropy};
+use crate::leakage::{GroupedPrior, user_entropy};
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::Method;
 use crate::model::prior::Dirichlet;
@@ -122,7 +122,7 @@ impl<'a> Problem<'a> {
             return Err(Error::DesignSize { a: inputs, most, limited });
         }
         let entropy = |(weight, part): &(f64, &Dirichlet)| {
-            weight * user_entropy(&UserPrior::dirichlet(part.alpha())).value
+            weight * user_entropy(&GroupedPrior::dirichlet(part.alpha())).value
         };
         let hidden = |privacy: f64| (1.0 - privacy) * parts.iter().map(entropy).sum::<f64>() * (1.0 - SAFETY);
         let (floor, span) = requirement.epsilon().map_or((0.0, 1.0), |e| ((-e).exp(), -(-e).exp_m1()));

@@ -22,8 +22,8 @@ use super::post_processing::norm_sub;
 use super::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
 use crate::likelihood::Likelihood;
+use crate::likelihood::centred_rows::CentredRows;
 use crate::likelihood::patterns::Patterns;
-use crate::likelihood::rows::Rows;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
 use crate::model::tallies::Tallies;
@@ -110,7 +110,7 @@ fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likeliho
     if holds_sets(protocol) {
         Ok(Box::new(Patterns::of(protocol, tallies)?))
     } else {
-        Ok(Box::new(Rows::of(protocol, tallies)?))
+        Ok(Box::new(CentredRows::of(protocol, tallies)?))
     }
 }
 

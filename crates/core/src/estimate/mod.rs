@@ -232,7 +232,12 @@ pub(crate) fn believed(
     let Reports::Tallies(tallies) = reports else {
         return Err(Error::SupportsOnly { what: "the posterior" });
     };
-    let options = posterior::Options { probabilities, draws: 0, seed, ..posterior::Options::default() };
+    let options = posterior::PosteriorOptions {
+        probabilities,
+        draws: 0,
+        seed,
+        ..posterior::PosteriorOptions::default()
+    };
     Ok(posterior::posterior(protocol, prior, tallies, &options)?.p)
 }
 

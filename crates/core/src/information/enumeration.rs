@@ -18,8 +18,9 @@
 
 use rayon::prelude::*;
 
-use crate::likelihood::reduced::{Law, Reduced};
+use crate::likelihood::reduced::Reduced;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
 use crate::numerics::special::excess_entropy;
 use crate::numerics::stop::check;
 
@@ -48,7 +49,7 @@ pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
 }
 
 fn only_points(reduced: &Reduced) -> bool {
-    reduced.parts.iter().all(|(_, law)| matches!(law, Law::Point(_)))
+    reduced.parts.iter().all(|(_, law)| matches!(law, Component::Point(_)))
 }
 
 /// `I(Y⃗;P)`.

@@ -14,8 +14,8 @@
 use rayon::prelude::*;
 
 use crate::likelihood::polynomials::{EXACT_CUTOFF, Polynomials, Window};
-use crate::likelihood::reduced::Law;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
 use crate::model::prior::Dirichlet;
 use crate::numerics::special::excess_entropy;
 use crate::numerics::stirling::ln_factorial;
@@ -48,7 +48,7 @@ impl Response<'_> {
             let c = [(1.0 + self.beta) / typical, 1.0 / typical];
             let gap = |d: &Dirichlet| {
                 let alpha = d.alpha()[x];
-                Law::Dirichlet(vec![alpha, d.total() - alpha]).mean_excess(&c)
+                Component::Dirichlet(vec![alpha, d.total() - alpha]).mean_excess(&c)
             };
             let share = typical / (self.a as f64 + self.beta);
             let parts = self.parts.iter().map(|(w, d)| gap(d).times(w * share));

@@ -26,18 +26,17 @@
 //! Asymptotes ([`distribution_asymptote`]) are never chosen automatically: at `n = 10^4` they may still be 0.36 nats off.
 //!
 //! ```
-//! use sottovoce::information::{Options, distribution_information};
+//! use sottovoce::information::{InformationOptions, distribution_information};
 //! use sottovoce::{Prior, Protocol};
 //!
 //! let (protocol, prior) = (Protocol::grr(3, 2.0)?, Prior::jeffreys(3)?);
-//! let learned = distribution_information(&protocol, &prior, 100, &Options::default()).unwrap();
+//! let learned = distribution_information(&protocol, &prior, 100, &InformationOptions::default()).unwrap();
 //! assert!((learned.value - 2.60348563).abs() < 1e-8);
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
 mod aggregator;
 mod asymptotic;
-pub(crate) mod belief;
 pub(crate) mod enumeration;
 mod group_sampling;
 pub(crate) mod grr;
@@ -56,7 +55,7 @@ mod users;
 mod utility;
 
 pub(crate) use aggregator::by_parts;
-pub use aggregator::{Choice, Options, distribution_information, tally_information};
+pub use aggregator::{Choice, InformationOptions, distribution_information, tally_information};
 pub use asymptotic::distribution_asymptote;
 pub use enumeration::WORK_BUDGET;
 pub use progress::{Observer, Progress};

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use chacha20::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::aggregator::Options;
+use super::aggregator::InformationOptions;
 use super::progress::{Observer, Progress};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
@@ -37,7 +37,7 @@ const DRAWS_A_CONTROL: usize = 10;
 /// tolerance.
 pub(crate) fn mean(
     offset: Evaluation,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
     draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
 ) -> Result<Evaluation, Absence> {
     let tolerance = options.tolerance;
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_perfect_control_leaves_no_error() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { tolerance: 1e-3, draws: 10_000, ..Options::default() };
+        let options = InformationOptions { tolerance: 1e-3, draws: 10_000, ..InformationOptions::default() };
         let draw = |rng: &mut ChaCha8Rng| {
             let u = rng.random::<f64>() - 0.5;
             vec![3.0 + 2.0 * u, u]
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_tolerance_is_met_and_threads_do_not_matter() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { tolerance: 0.01, ..Options::default() };
+        let options = InformationOptions { tolerance: 0.01, ..InformationOptions::default() };
         let draw = |rng: &mut ChaCha8Rng| vec![rng.random::<f64>()];
         let found = mean(nothing, &options, &draw).unwrap();
         let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -161,7 +161,8 @@ mod tests {
     fn an_observer_can_stop() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
         let stop = |_: &Progress| std::ops::ControlFlow::Break(());
-        let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
+        let options =
+            InformationOptions { tolerance: 1e-9, observer: Some(&stop), ..InformationOptions::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         assert!(found.error > 0.03 && found.error < 0.2, "{found:?}");
     }
@@ -174,7 +175,8 @@ mod tests {
             seen.store(p.draws, Ordering::Relaxed);
             if p.draws < 100 { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
         };
-        let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
+        let options =
+            InformationOptions { tolerance: 1e-9, observer: Some(&stop), ..InformationOptions::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         // The standard deviation is 0.29; threads may have made some more draws than they were asked about.
         assert!(
@@ -192,7 +194,8 @@ mod tests {
         for draws in [16, 24] {
             let normal = |rng: &mut ChaCha8Rng| (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
             let deviation = |seed: u64| {
-                let options = Options { tolerance: 1e-9, draws, seed, ..Options::default() };
+                let options =
+                    InformationOptions { tolerance: 1e-9, draws, seed, ..InformationOptions::default() };
                 let found = mean(nothing, &options, &|rng| (0..5).map(|_| normal(rng)).collect()).unwrap();
                 (found.value / found.error).abs()
             };
@@ -210,7 +213,7 @@ mod tests {
     #[test]
     fn a_draw_that_is_no_number_is_refused() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { draws: 32, ..Options::default() };
+        let options = InformationOptions { draws: 32, ..InformationOptions::default() };
         assert!(mean(nothing, &options, &|_: &mut ChaCha8Rng| vec![f64::NAN]).is_err());
     }
 }

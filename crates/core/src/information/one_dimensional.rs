@@ -26,9 +26,10 @@ use rayon::prelude::*;
 
 use super::lattice::Lattice;
 use super::users::{Marginal, binomial_nodes, mean, point_term};
-use crate::information::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
-use crate::likelihood::reduced::{Law, Reduced};
+use crate::information::one_dimensional_image::{Image, MAX_PLACES, MAX_TOTAL};
+use crate::likelihood::reduced::Reduced;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
 use crate::numerics::gauss::{legendre, power_rule};
 use crate::numerics::search::first_not_below;
 use crate::numerics::special::excess_entropy;
@@ -66,9 +67,9 @@ pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
 
 /// Whether the density of the reports' one number can be found.
 fn has_image(reduced: &Reduced) -> bool {
-    let few = |law: &Law| match law {
-        Law::Dirichlet(alpha) => alpha.iter().sum::<f64>() <= MAX_TOTAL,
-        Law::Point(_) => true,
+    let few = |component: &Component| match component {
+        Component::Dirichlet(alpha) => alpha.iter().sum::<f64>() <= MAX_TOTAL,
+        Component::Point(_) => true,
     };
     reduced.inputs() <= MAX_PLACES && reduced.parts.iter().all(|(_, law)| few(law))
 }
@@ -89,13 +90,13 @@ fn between_ends(reduced: &Reduced) -> Reduced {
 }
 
 /// The masses of `L`, the share of the first end, under a prior.
-fn image_nodes(reduced: &Reduced, law: &Law, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+fn image_nodes(reduced: &Reduced, law: &Component, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let c = &reduced.ratios[0];
     let [high, low] = ends(reduced).map(|x| c[x]);
     let place = |x: usize| (c[x] - low) / (high - low);
     match law {
-        Law::Point(p) => vec![((0..p.len()).map(|x| place(x) * p[x]).sum(), 1.0)],
-        Law::Dirichlet(alpha) => {
+        Component::Point(p) => vec![((0..p.len()).map(|x| place(x) * p[x]).sum(), 1.0)],
+        Component::Dirichlet(alpha) => {
             let mut order: Vec<usize> = (0..c.len()).collect();
             order.sort_by(|l, r| c[*l].total_cmp(&c[*r]));
             let image = Image {
@@ -149,10 +150,10 @@ struct Nodes {
 impl Line {
     /// Nodes that resolve posteriors from up to `n` reports.
     pub(crate) fn new(reduced: &Reduced, n: u64) -> Self {
-        let nodes = |(weight, law): &(f64, Law)| {
+        let nodes = |(weight, law): &(f64, Component)| {
             let points = match law {
-                Law::Point(p) => vec![(p[0], 1.0)],
-                Law::Dirichlet(alpha) => {
+                Component::Point(p) => vec![(p[0], 1.0)],
+                Component::Dirichlet(alpha) => {
                     Beta { alpha: alpha[0], rest: alpha[1] }.nodes(&|p| width(reduced, n, p))
                 }
             };
@@ -163,7 +164,7 @@ impl Line {
 
     /// The same for two outputs and more inputs; `between` is the problem between its ends.
     fn of_image(reduced: &Reduced, between: &Reduced, n: u64) -> Self {
-        let nodes = |(weight, law): &(f64, Law)| {
+        let nodes = |(weight, law): &(f64, Component)| {
             Nodes::new(between, image_nodes(reduced, law, &|l| width(between, n, l)), *weight)
         };
         Line { parts: reduced.parts.iter().map(nodes).collect() }
@@ -437,11 +438,11 @@ pub(crate) fn tally(reduced: &Reduced, n: u64) -> Evaluation {
 fn entropy_given_distribution(reduced: &Reduced, n: u64) -> f64 {
     let [first, second] = [reduced.column(0)[0], reduced.column(1)[0]];
     let entropy = |p: f64| binomial_entropy(n, p * first + (1.0 - p) * second);
-    let of_law = |law: &Law| match law {
-        Law::Point(p) => entropy(p[0]),
-        Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&entropy),
+    let of_component = |component: &Component| match component {
+        Component::Point(p) => entropy(p[0]),
+        Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&entropy),
     };
-    reduced.parts.iter().map(|(w, law)| w * of_law(law)).sum()
+    reduced.parts.iter().map(|(w, law)| w * of_component(law)).sum()
 }
 
 /// Entropy of a binomial distribution.
@@ -460,10 +461,10 @@ fn binomial_entropy(n: u64, q: f64) -> f64 {
 /// `H(S|T)`.
 fn entropy_given_tally(reduced: &Reduced, n: u64) -> f64 {
     let q = [reduced.column(0)[0], reduced.column(1)[0]];
-    let of_part = |(weight, law): &(f64, Law)| {
+    let of_part = |(weight, law): &(f64, Component)| {
         let nodes = match law {
-            Law::Dirichlet(alpha) => Marginal { n, alpha: alpha[0], rest: alpha[1] }.nodes(SUM_ORDER),
-            Law::Point(p) => binomial_nodes(n, p[0], SUM_ORDER),
+            Component::Dirichlet(alpha) => Marginal { n, alpha: alpha[0], rest: alpha[1] }.nodes(SUM_ORDER),
+            Component::Point(p) => binomial_nodes(n, p[0], SUM_ORDER),
         };
         let terms: Vec<f64> = nodes.par_iter().map(|(t, w)| w * smooth_sum_entropy(*t, n, q)).collect();
         weight * terms.iter().sum::<f64>()

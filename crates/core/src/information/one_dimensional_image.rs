@@ -25,7 +25,7 @@ use crate::numerics::stop::check;
 
 /// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct Image {
     /// Places `c_x`, strictly ascending, first 0 and last 1.
     pub places: Vec<f64>,
     /// `α_x` in the same order.
@@ -48,7 +48,7 @@ pub const MAX_TOTAL: f64 = 2000.0;
 /// Closer than `e^{−REACH}` of a gap to a place, the density is a power of the distance to double precision.
 const REACH: f64 = 37.0;
 
-impl Line {
+impl Image {
     /// The line through the columns of a matrix of rank two with different columns.
     pub fn of_columns(matrix: &Matrix, alpha: &[f64]) -> Self {
         let a = matrix.inputs();
@@ -62,7 +62,7 @@ impl Line {
         order.sort_by(|x, other| widest[*x].total_cmp(&widest[*other]));
         let (first, last) = (order[0], order[a - 1]);
         let place = |x: &usize| (widest[*x] - widest[first]) / (widest[last] - widest[first]);
-        Line {
+        Image {
             places: order.iter().map(place).collect(),
             alpha: order.iter().map(|x| alpha[*x]).collect(),
             start: matrix.rows().map(|row| row[first]).collect(),
@@ -107,7 +107,7 @@ impl Line {
         let place = if from_left { i } else { i + 1 };
         let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
         let width = self.places[i + 1] - self.places[i];
-        let node = Node::at(-REACH, from_left);
+        let node = Position::at(-REACH, from_left);
         let density = self.density(i, width * node.left, width * node.right);
         if density <= 0.0 {
             return;
@@ -126,7 +126,7 @@ impl Line {
         for (low, high) in panels(&|_| self.deviation() / width) {
             for (position, weight) in rule {
                 let ln_share = low + (high - low) * position;
-                let node = Node::at(ln_share, from_left);
+                let node = Position::at(ln_share, from_left);
                 let density = self.density(i, width * node.left, width * node.right);
                 if density > 0.0 {
                     let mass = density * width * ln_share.exp() * (high - low) * weight;
@@ -168,7 +168,7 @@ impl Line {
             rule.iter().map(node)
         });
         let of_position = |(ln_share, weight): (f64, f64)| {
-            let node = Node::at(ln_share, from_left);
+            let node = Position::at(ln_share, from_left);
             let density = self.density(i, gap * node.left, gap * node.right);
             (self.places[i] + gap * node.left, density.max(0.0) * gap * ln_share.exp() * weight)
         };
@@ -178,12 +178,12 @@ impl Line {
         nodes
     }
 
-    /// A place and the mass closer than `e^{−REACH}` to it, as in [`Line::add_end`].
+    /// A place and the mass closer than `e^{−REACH}` to it, as in [`Image::add_end`].
     fn end_mass(&self, i: usize, from_left: bool) -> (f64, f64) {
         let place = if from_left { i } else { i + 1 };
         let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
         let gap = self.places[i + 1] - self.places[i];
-        let node = Node::at(-REACH, from_left);
+        let node = Position::at(-REACH, from_left);
         let density = self.density(i, gap * node.left, gap * node.right).max(0.0);
         (self.places[place], density * gap * (-REACH).exp() / others)
     }
@@ -202,7 +202,7 @@ impl Line {
     }
 
     /// `ln J` at a point between places `i` and `i + 1`.
-    fn ln_information(&self, i: usize, node: Node) -> f64 {
+    fn ln_information(&self, i: usize, node: Position) -> f64 {
         let (low, high) = (self.places[i], self.places[i + 1]);
         let terms = (0..self.start.len()).map(|y| {
             let slope = self.end[y] - self.start[y];
@@ -305,16 +305,16 @@ fn inverted_term(terms: &[(f64, f64)], u: f64) -> (f64, f64) {
 
 /// A point between two places: its distances to both, as shares of the gap.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct Position {
     left: f64,
     right: f64,
 }
 
-impl Node {
+impl Position {
     /// The point at a distance of `e^{ln_share}` from one end.
     fn at(ln_share: f64, from_left: bool) -> Self {
         let (near, far) = (ln_share.exp(), -ln_share.exp_m1());
-        if from_left { Node { left: near, right: far } } else { Node { left: far, right: near } }
+        if from_left { Position { left: near, right: far } } else { Position { left: far, right: near } }
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
     fn two_places_give_the_faithful_constant() {
         // Randomised response on two inputs, ε = 1, Jeffreys: (a−1) U_as + h(P) = −1.681038… [errata of the paper, V5].
         let truth = 1f64.exp() / (1f64.exp() + 1.0);
-        let line = Line {
+        let line = Image {
             places: vec![0.0, 1.0],
             alpha: vec![0.5, 0.5],
             start: vec![truth, 1.0 - truth],
@@ -361,7 +361,7 @@ mod tests {
             (0.001, -493.2, 0.6),
             (1e-4, -4997.0, 8.0),
         ] {
-            let line = Line {
+            let line = Image {
                 places: vec![0.0, 3.0 / 7.0, 1.0],
                 alpha: vec![alpha; 3],
                 start: vec![0.2, 0.8],

@@ -19,17 +19,18 @@
 use chacha20::ChaCha8Rng;
 use rand::Rng;
 
-use super::aggregator::Options;
+use super::aggregator::InformationOptions;
 use super::grr::Response;
 use super::monte_carlo::mean;
 use super::one_dimensional::{Beta, Count};
 use super::reports_given_tally::ln_reports_given_tally;
 use super::users::{binomial_nodes, mean as node_mean, point_term};
 use crate::likelihood::polynomials::{Polynomials, SAMPLING_CUTOFF, ln_tally_given_tally};
-use crate::likelihood::reduced::{Law, Reduced};
+use crate::likelihood::reduced::Reduced;
 use crate::likelihood::shares::Shares;
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
 use crate::numerics::quadratic_form::inverse_quadratic_form;
 use crate::numerics::random::{multinomial, pick};
 use crate::numerics::stirling::{factorial_remainder, ln_factorial};
@@ -38,7 +39,7 @@ use crate::numerics::stirling::{factorial_remainder, ln_factorial};
 pub(crate) fn distribution(
     response: &Response<'_>,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
@@ -53,7 +54,11 @@ pub(crate) fn distribution(
 }
 
 /// `I(Y⃗;T)`.
-pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> Result<Evaluation, Absence> {
+pub(crate) fn tally(
+    response: &Response<'_>,
+    n: u64,
+    options: &InformationOptions<'_>,
+) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
     let sampler = Sampler::new(response, n);
@@ -205,12 +210,12 @@ impl Marginals {
             let q = (1.0 + response.beta * p) / (response.a as f64 + response.beta);
             node_mean(&binomial_nodes(n, q, 20), |s| point_term(s, users * q))
         };
-        let of_law = |law: &Law| match law {
-            Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
-            Law::Point(p) => term(p[0]),
+        let of_component = |component: &Component| match component {
+            Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
+            Component::Point(p) => term(p[0]),
         };
         let of_problem =
-            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_law(law)).sum::<f64>();
+            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_component(law)).sum::<f64>();
         self.total(&self.problems.iter().map(of_problem).collect::<Vec<_>>()) - factorial_remainder(users)
     }
 }
@@ -220,13 +225,13 @@ fn marginal(response: &Response<'_>, x: usize) -> Reduced {
     let (a, beta) = (response.a as f64, response.beta);
     let [truth, lie] = [(1.0 + beta) / (a + beta), 1.0 / (a + beta)];
     let [not_truth, not_lie] = [(a - 1.0) / (a + beta), (a - 1.0 + beta) / (a + beta)];
-    let parts: Vec<(f64, Law)> = response
+    let parts: Vec<(f64, Component)> = response
         .parts
         .iter()
         .map(|(w, d)| {
             let alpha = d.alpha()[x];
             let others = d.alpha().iter().enumerate().filter(|(y, _)| *y != x).map(|(_, alpha)| alpha).sum();
-            (*w, Law::Dirichlet(vec![alpha, others]))
+            (*w, Component::Dirichlet(vec![alpha, others]))
         })
         .collect();
     let mean: f64 = parts.iter().map(|(w, law)| w * law.mean()[0]).sum();
@@ -252,7 +257,12 @@ mod tests {
             let response =
                 Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
             let exact = grr::distribution(&response, n);
-            let options = Options { tolerance: 0.01, seed: 1, draws: 20_000, ..Options::default() };
+            let options = InformationOptions {
+                tolerance: 0.01,
+                seed: 1,
+                draws: 20_000,
+                ..InformationOptions::default()
+            };
             let found = distribution(&response, n, &options).unwrap();
             assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
         }
@@ -284,14 +294,17 @@ mod tests {
                 draws.store(p.draws, std::sync::atomic::Ordering::Relaxed);
                 std::ops::ControlFlow::Continue(())
             };
-            let options = Options { tolerance, observer: Some(&observer), ..Options::default() };
+            let options =
+                InformationOptions { tolerance, observer: Some(&observer), ..InformationOptions::default() };
             let found = distribution(&response, n, &options).unwrap();
             println!("a = {a}, n = {n}: {found:?}, {draws:?} draws in {:?}", start.elapsed());
         }
         let start = std::time::Instant::now();
         let prior = Dirichlet::jeffreys(4).unwrap();
         let response = Response { a: 4, beta: 1f64.exp_m1(), parts: vec![(1.0, &prior)] };
-        let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() }).unwrap();
+        let found =
+            tally(&response, 1000, &InformationOptions { tolerance: 0.01, ..InformationOptions::default() })
+                .unwrap();
         println!("tally a = 4, n = 1000: {found:?} in {:?}", start.elapsed());
     }
 }

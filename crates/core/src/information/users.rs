@@ -27,8 +27,8 @@
 //! all numbers and the sum over panels at `n = 2·10^5` (tests).
 
 use super::lattice::Lattice;
-use crate::likelihood::reduced::Law;
 use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
 use crate::model::prior::{Dirichlet, Prior};
 use crate::numerics::special::{excess_entropy, ln1p_excess};
 use crate::numerics::stirling::{factorial_remainder, ln_gamma_ratio, remainder, remainder_slope};
@@ -94,15 +94,15 @@ pub fn group_private(prior: &Prior, n: u64) -> Option<Evaluation> {
 }
 
 /// `H(T|P)` under parts of a prior.
-pub(crate) fn group_of_laws(parts: &[(f64, Law)], n: u64) -> Evaluation {
-    let of_law = |law: &Law| match law {
+pub(crate) fn group_of_components(parts: &[(f64, Component)], n: u64) -> Evaluation {
+    let of_component = |component: &Component| match component {
         // Unwrap safety: parameters of a valid prior, or sums of such, are valid; large sums are cut to the limit.
-        Law::Dirichlet(alpha) => {
+        Component::Dirichlet(alpha) => {
             users_side(&Dirichlet::new(alpha.iter().map(|a| a.min(1e8)).collect()).unwrap(), n).group
         }
-        Law::Point(p) => of_point(p, n, |sums| sums.tally),
+        Component::Point(p) => of_point(p, n, |sums| sums.tally),
     };
-    sum(&parts.iter().map(|(w, law)| of_law(law).times(*w)).collect::<Vec<_>>())
+    sum(&parts.iter().map(|(w, law)| of_component(law).times(*w)).collect::<Vec<_>>())
 }
 
 /// `H(T|P=p)`, the entropy of a multinomial distribution.

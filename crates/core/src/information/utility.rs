@@ -6,7 +6,7 @@
 //! ```
 //! [paper, Table "information split", Def. "utility", Def. "digit utility"]
 
-use super::aggregator::{Options, distribution_information};
+use super::aggregator::{InformationOptions, distribution_information};
 use super::users::{UsersSide, group_private, individual_private, users_side};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
@@ -57,7 +57,7 @@ impl AggregatorSide {
 ///
 /// # Errors
 /// The prior is one's own, or nothing but an exact method is allowed and none fits.
-pub fn users_side_of(prior: &Prior, n: u64, options: &Options<'_>) -> Result<UsersSide, Absence> {
+pub fn users_side_of(prior: &Prior, n: u64, options: &InformationOptions<'_>) -> Result<UsersSide, Absence> {
     if let Prior::Dirichlet(dirichlet) = prior {
         return Ok(users_side(dirichlet, n));
     }

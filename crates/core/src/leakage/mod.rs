@@ -21,7 +21,7 @@ mod subset_selection;
 mod unary_encoding;
 
 pub use deterministic::{deterministic, erasure, user_entropy};
-pub use prior::UserPrior;
+pub use prior::GroupedPrior;
 pub use randomised_response::randomised_response;
 pub use row::{dense, row, row_of_deviations};
 pub use subset_selection::subset_selection;

@@ -66,10 +66,10 @@ pub(super) fn evaluation(leakage: Bounded) -> Evaluation {
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{dense, UserPrior, user_entropy};
+/// use sottovoce::leakage::{dense, GroupedPrior, user_entropy};
 /// let rows = [[1.0, 0.0, 0.0], [0.0, 2.0 / 3.0, 1.0 / 3.0], [0.0, 1.0 / 3.0, 2.0 / 3.0]];
 /// let leakage = dense(&[1.0; 3], rows.iter().map(|r| &r[..]), false);
-/// let entropy = user_entropy(&UserPrior::dirichlet(&[1.0; 3]));
+/// let entropy = user_entropy(&GroupedPrior::dirichlet(&[1.0; 3]));
 /// assert!((1.0 - leakage.value / entropy.value - 0.369_678_496_298_637_5).abs() < 1e-14);
 /// ```
 pub fn dense<'a>(masses: &[f64], rows: impl Iterator<Item = &'a [f64]>, is_point: bool) -> Evaluation {

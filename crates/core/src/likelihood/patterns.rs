@@ -423,7 +423,7 @@ impl RowLikelihood for Patterns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::Rows;
+    use super::super::centred_rows::CentredRows;
     use super::*;
     use crate::model::output::Output;
 
@@ -440,7 +440,7 @@ mod tests {
             (subset(&(0..11).collect::<Vec<_>>()), 3),
         ];
         let tallies = Tallies::new(&ue, reports).unwrap();
-        let (packed, dense) = (Patterns::of(&ue, &tallies).unwrap(), Rows::of(&ue, &tallies).unwrap());
+        let (packed, dense) = (Patterns::of(&ue, &tallies).unwrap(), CentredRows::of(&ue, &tallies).unwrap());
         assert_eq!((packed.reports(), dense.reports()), (14.0, 21.0));
         let p: Vec<f64> = (1..=11).map(|x| f64::from(x) / 66.0).collect();
         let (one, other) = (packed.slope(&p), dense.slope(&p));

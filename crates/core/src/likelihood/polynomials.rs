@@ -16,10 +16,9 @@
 //! `m ≈ n r` and vary slowly, and coefficients below a cutoff can be dropped. Windows of width `O(√n)` are left.
 //! [`Polynomials::ln_evidence`] multiplies them in a balanced tree.
 
-use super::reduced::ln_rising;
 use crate::model::prior::Dirichlet;
 use crate::numerics::search::{bisect, first_not_below};
-use crate::numerics::stirling::ln_factorial;
+use crate::numerics::stirling::{ln_factorial, ln_rising};
 use crate::numerics::stop::check;
 
 /// Coefficients below this part of the largest are dropped by the exact sum. A tally with probability `1e-14` has its honest reports

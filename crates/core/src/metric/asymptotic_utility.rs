@@ -4,7 +4,7 @@ use std::f64::consts::{E, PI};
 
 use super::Settings;
 use super::monte_carlo::mean_over_draws;
-use crate::fisher::expectation::{Effort, expected_ln_det};
+use crate::fisher::expectation::{MeanOptions, expected_ln_det};
 use crate::fisher::{
     DenseMatrix, Erasure, FisherInformation, Identity, Mixture, Point, RandomizedResponse, SubsetSelection,
     UnaryEncoding,
@@ -185,7 +185,7 @@ fn utility_of(
     let share = 0.5 / (prior.inputs() as f64 - 1.0);
     let mean = match prior {
         Prior::Points(_) => return Err(Absence::NotContinuous),
-        Prior::Own(_) => {
+        Prior::Custom(_) => {
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))?
         }
@@ -234,7 +234,8 @@ fn of_fisher(
     prior: &Prior,
     settings: &Settings,
 ) -> Result<Evaluation, Absence> {
-    let effort = Effort { tolerance: settings.mean_tolerance(), seed: settings.seed, ..Effort::default() };
+    let effort =
+        MeanOptions { tolerance: settings.mean_tolerance(), seed: settings.seed, ..MeanOptions::default() };
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
     let utility =
         utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Settings, asymptotic_utility, prior_entropy};
-use crate::information::one_dimensional_image::{Line, MAX_PLACES, MAX_TOTAL};
+use crate::information::one_dimensional_image::{Image, MAX_PLACES, MAX_TOTAL};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Prior;
@@ -96,6 +96,6 @@ fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
             what: "a protocol of rank 2 with more than 32 different inputs, or under a prior with alpha_0 above 2000",
         });
     }
-    let (value, error) = Line::of_columns(matrix, dirichlet.alpha()).growth_constant();
+    let (value, error) = Image::of_columns(matrix, dirichlet.alpha()).growth_constant();
     Ok(Evaluation::new(value, error, Method::Quadrature))
 }

@@ -312,6 +312,14 @@ pub enum Error {
     /// The search for a design ended without a protocol.
     #[error("the search for the best protocol did not converge")]
     DesignNotConverged,
+    /// A name that nothing has.
+    #[error("there is no {what} named {name:?}")]
+    UnknownName {
+        /// What was looked for.
+        what: &'static str,
+        /// The name given.
+        name: String,
+    },
     /// The run was ended from outside ([`crate::numerics::stop`]).
     #[error("stopped before it was done")]
     Stopped,

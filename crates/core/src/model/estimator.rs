@@ -1,5 +1,9 @@
 //! The estimators of frequencies, by name.
 
+use std::str::FromStr;
+
+use super::error::Error;
+
 /// The ways to estimate frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimator {
@@ -61,9 +65,13 @@ impl Estimator {
             Estimator::PosteriorMean => "the mean of what is believed after the reports",
         }
     }
+}
 
-    /// The estimator with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Estimator::ALL.into_iter().find(|estimator| estimator.name() == name)
+impl FromStr for Estimator {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let named = Estimator::ALL.into_iter().find(|estimator| estimator.name() == name);
+        named.ok_or_else(|| Error::UnknownName { what: "estimator", name: name.into() })
     }
 }

@@ -6,23 +6,23 @@ use super::special::{digamma_difference, ln_beta};
 
 /// A node of a rule for `B ~ Beta`: `ln B`, `ln(1−B)` and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct BetaNode {
     pub ln_head: f64,
     pub ln_tail: f64,
     pub weight: f64,
 }
 
 /// The mean of `f(ln B, ln(1−B))` under a rule.
-pub(crate) fn mean(rule: &[Node], f: impl Fn(f64, f64) -> f64) -> f64 {
+pub(crate) fn mean(rule: &[BetaNode], f: impl Fn(f64, f64) -> f64) -> f64 {
     rule.iter().map(|node| node.weight * f(node.ln_head, node.ln_tail)).sum()
 }
 
 /// The Gauss rule of `Beta(head, tail)` with `order` nodes (Gauss–Jacobi): exact for polynomials of degree `2·order − 1`.
-pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<Node> {
+pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<BetaNode> {
     // A node may round past an end; 1e-18 is below what the node knows.
     let ln = |v: f64| v.max(1e-18).ln();
     let node =
-        |(x, weight): (f64, f64)| Node { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight };
+        |(x, weight): (f64, f64)| BetaNode { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight };
     jacobi(head, tail, order).into_iter().map(node).collect()
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<Node> {
 ///
 /// For integrands with logarithmic singularities at the ends, and for prior weight at `ln B ≈ −1/head`: the density falls like
 /// `e^{−head |logit|}`, so a `sinh` spans thousands with few nodes. Weights are scaled to sum to one.
-pub(crate) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Vec<Node> {
+pub(crate) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Vec<BetaNode> {
     let mode = (head / tail).ln();
     let ln_b = ln_beta(head, tail);
     let ln_density = |t: f64| head * ln_logistic(t) + tail * ln_logistic(-t) - ln_b;
@@ -46,9 +46,9 @@ pub(crate) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Ve
         let v = f64::from(j) * step;
         let t = mode + width * v.sinh();
         let weight = (ln_density(t) + (step * width * v.cosh()).ln()).exp();
-        Node { ln_head: ln_logistic(t), ln_tail: ln_logistic(-t), weight }
+        BetaNode { ln_head: ln_logistic(t), ln_tail: ln_logistic(-t), weight }
     };
-    let mut rule: Vec<Node> = (-reach(-1.0)..=reach(1.0)).map(node).collect();
+    let mut rule: Vec<BetaNode> = (-reach(-1.0)..=reach(1.0)).map(node).collect();
     let total = mean(&rule, |_, _| 1.0);
     rule.iter_mut().for_each(|node| node.weight /= total);
     rule

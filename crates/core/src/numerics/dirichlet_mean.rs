@@ -196,7 +196,7 @@ impl LinearForm {
         })
     }
 
-    fn integral(&self, term: impl Fn(Node) -> Term) -> Bounded {
+    fn integral(&self, term: impl Fn(Integrands) -> Term) -> Bounded {
         if self.is_constant() {
             return Bounded::default();
         }
@@ -206,7 +206,7 @@ impl LinearForm {
         trapezoid(left, -smallest.ln(), |u| term(self.node(u)))
     }
 
-    fn node(&self, u: f64) -> Node {
+    fn node(&self, u: f64) -> Integrands {
         let t = u.exp();
         let lower = 1.0 / (1.0 + t);
         let s = t * lower;
@@ -226,7 +226,7 @@ impl LinearForm {
             kept += x.weight * x.coefficient / one_plus;
         }
         let ln_g = -self.alpha_total * ln_one_plus_t;
-        Node { s, lower, ln_g, g: ln_g.exp(), rise: self.rise(t, ln_g, exponent), spread, kept }
+        Integrands { s, lower, ln_g, g: ln_g.exp(), rise: self.rise(t, ln_g, exponent), spread, kept }
     }
 
     /// `Φ − g` from `E`. For large `E` the sum `E` has lost digits to `α0 s`, so `Φ` is computed afresh.
@@ -362,7 +362,7 @@ fn of_most_mass(pairs: &[(f64, f64)], floor: f64) -> f64 {
 }
 
 /// The parts of the integrands at one `t`, in the letters of the module's documentation.
-struct Node {
+struct Integrands {
     s: f64,
     /// `1 − s = 1/(1+t)`.
     lower: f64,
@@ -376,7 +376,7 @@ struct Node {
     kept: f64,
 }
 
-impl Node {
+impl Integrands {
     /// `F`.
     fn fall(&self) -> f64 {
         self.s * self.lower * self.spread

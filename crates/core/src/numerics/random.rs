@@ -49,11 +49,16 @@ pub(crate) fn pick(weights: &[f64], total: f64, rng: &mut dyn Rng) -> usize {
     hit.or_else(|| weights.iter().rposition(|w| *w > 0.0)).unwrap_or(0)
 }
 
-/// A draw of the Dirichlet distribution with the given parameters, which may be larger than those of a prior.
-pub(crate) fn sample_dirichlet(alpha: impl Iterator<Item = f64>, rng: &mut dyn Rng) -> Vec<f64> {
+/// A draw of `ln P` under the Dirichlet distribution with the given parameters. Stays finite where `P_x` itself would be rounded to zero.
+pub(crate) fn sample_ln_dirichlet(alpha: impl Iterator<Item = f64>, rng: &mut dyn Rng) -> Vec<f64> {
     let ln_gammas: Vec<f64> = alpha.map(|alpha_x| sample_ln_gamma(alpha_x, rng)).collect();
     let ln_sum = ln_sum_exp(&ln_gammas);
-    ln_gammas.iter().map(|ln_gamma| (ln_gamma - ln_sum).exp()).collect()
+    ln_gammas.into_iter().map(|ln_gamma| ln_gamma - ln_sum).collect()
+}
+
+/// A draw of `P` under the Dirichlet distribution with the given parameters.
+pub(crate) fn sample_dirichlet(alpha: impl Iterator<Item = f64>, rng: &mut dyn Rng) -> Vec<f64> {
+    sample_ln_dirichlet(alpha, rng).into_iter().map(f64::exp).collect()
 }
 
 /// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, which underflows for small `alpha` only

@@ -10,6 +10,8 @@
 
 use std::f64::consts::PI;
 
+use super::special::ln_beta;
+
 /// From here on the series of `R` has double precision: its first dropped term is below `1e-19`.
 pub(crate) const SERIES_FROM: f64 = 10.0;
 
@@ -64,6 +66,20 @@ pub(crate) fn ln_gamma_ratio(t: f64, c: f64) -> f64 {
 pub(crate) fn ln_factorial(n: f64) -> f64 {
     libm::lgamma(n + 1.0)
 }
+
+/// `ln Γ(α + t)/Γ(α)`.
+pub(crate) fn ln_rising(alpha: f64, t: f64) -> f64 {
+    if t < 16.0 {
+        return (0..t as u32).map(|k| (alpha + f64::from(k)).ln()).sum();
+    }
+    if alpha > SURE {
+        return libm::lgamma(t) - ln_beta(alpha, t);
+    }
+    libm::lgamma(alpha + t) - libm::lgamma(alpha)
+}
+
+/// Parameters beyond which the two log-gammas of `Γ(α + t)/Γ(α)` have more digits in common than is good: at `1e8` eight of the last.
+const SURE: f64 = 1e4;
 
 #[cfg(test)]
 mod tests {

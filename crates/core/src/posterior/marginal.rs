@@ -10,7 +10,7 @@
 
 use std::f64::consts::PI;
 
-use super::summary::{Options, Summary, mixed};
+use super::summary::{PosteriorOptions, Summary, mixed};
 use crate::model::prior::{Dirichlet, Prior};
 use crate::numerics::panels::Panels;
 use crate::numerics::search::{bisect, maximum};
@@ -163,7 +163,7 @@ impl Mixture<'_> {
     }
 
     /// All that is asked about a marginal.
-    pub(crate) fn summary(&self, options: &Options<'_>) -> Summary {
+    pub(crate) fn summary(&self, options: &PosteriorOptions<'_>) -> Summary {
         let mean = self.mean_of(|p| p);
         let variance = self.mean_of(|p| (p - mean).powi(2));
         let density = |p: f64| self.parts.iter().map(|(w, part)| w * part.density(p)).sum::<f64>();

@@ -25,10 +25,10 @@ use rand::{Rng, RngExt};
 use super::marginal::{Marginal, others};
 use super::response::ExactPart;
 use crate::likelihood::polynomials::{EXACT_CUTOFF, Polynomials, Window};
-use crate::likelihood::reduced::ln_rising;
 use crate::model::prior::Dirichlet;
 use crate::numerics::random::sample_dirichlet;
 use crate::numerics::random::{multinomial, pick};
+use crate::numerics::stirling::ln_rising;
 use crate::numerics::stop::check;
 
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.

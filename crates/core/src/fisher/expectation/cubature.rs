@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::sectors;
 use crate::fisher::{FisherInformation, Point};
 use crate::model::evaluation::{Evaluation, Method};
-use crate::numerics::beta_rule::{Node, gauss, logit_trapezoid};
+use crate::numerics::beta_rule::{BetaNode, gauss, logit_trapezoid};
 use crate::numerics::stop::check;
 
 /// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)` by tensor rules of growing order.
@@ -89,7 +89,7 @@ fn by_logit(
     let width = logit_width(fisher.contrast());
     let steps = (0..12).map(|level| 0.5 * 0.7f64.powi(level));
     let rules = steps.map(|step| sticks(alpha, |h, t| logit_trapezoid(h, t, width, step)));
-    let affordable = |rules: &Vec<Vec<Node>>| {
+    let affordable = |rules: &Vec<Vec<BetaNode>>| {
         rules.iter().map(|rule| rule.len() as f64).product::<f64>() <= evaluations as f64
     };
     converged(rules.take_while(affordable).map(|rules| tensor(fisher, &rules)), tolerance, 0.0)
@@ -135,13 +135,13 @@ fn converged(values: impl Iterator<Item = f64>, tolerance: f64, node_error: f64)
 }
 
 /// A rule for each `B_x`.
-fn sticks(alpha: &[f64], rule: impl Fn(f64, f64) -> Vec<Node>) -> Vec<Vec<Node>> {
+fn sticks(alpha: &[f64], rule: impl Fn(f64, f64) -> Vec<BetaNode>) -> Vec<Vec<BetaNode>> {
     (0..alpha.len() - 1).map(|x| rule(alpha[x], alpha[x + 1..].iter().sum())).collect()
 }
 
 /// The sum over the tensor product, first coordinate in parallel, summed in a fixed order.
-fn tensor(fisher: &dyn FisherInformation, rules: &[Vec<Node>]) -> f64 {
-    let part = |node: &Node| {
+fn tensor(fisher: &dyn FisherInformation, rules: &[Vec<BetaNode>]) -> f64 {
+    let part = |node: &BetaNode| {
         let mut sum = 0.0;
         let mut add = |weight: f64, point: Point| {
             check();
@@ -165,7 +165,7 @@ pub fn logit_points(alpha: &[f64], contrast: f64, step: f64) -> Vec<(f64, Point)
     tensor_points(&sticks(alpha, |h, t| logit_trapezoid(h, t, logit_width(contrast), step)))
 }
 
-fn tensor_points(rules: &[Vec<Node>]) -> Vec<(f64, Point)> {
+fn tensor_points(rules: &[Vec<BetaNode>]) -> Vec<(f64, Point)> {
     let mut points = Vec::new();
     for node in &rules[0] {
         stick(&rules[1..], &mut vec![], (0.0, 1.0), node, &mut |weight, point| points.push((weight, point)));
@@ -183,10 +183,10 @@ const NEGLIGIBLE_WEIGHT: f64 = 1e-26;
 
 /// Visits all points that share the coordinates `ln_p`, then `node`; what is left for it and after is `e^{ln_left}`.
 fn stick(
-    rest: &[Vec<Node>],
+    rest: &[Vec<BetaNode>],
     ln_p: &mut Vec<f64>,
     (ln_left, weight): (f64, f64),
-    node: &Node,
+    node: &BetaNode,
     visit: &mut dyn FnMut(f64, Point),
 ) {
     let weight = weight * node.weight;

@@ -6,7 +6,7 @@ use crate::model::evaluation::Evaluation;
 
 /// How much work an expectation may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+pub struct MeanOptions {
     /// The error of the utility to stop at, in nats.
     pub tolerance: f64,
     /// The number of log-determinants to compute at most.
@@ -15,10 +15,10 @@ pub struct Effort {
     pub seed: u64,
 }
 
-impl Default for Effort {
+impl Default for MeanOptions {
     /// Four digits, a million evaluations.
     fn default() -> Self {
-        Effort { tolerance: 1e-4, evaluations: 1 << 20, seed: 0 }
+        MeanOptions { tolerance: 1e-4, evaluations: 1 << 20, seed: 0 }
     }
 }
 
@@ -35,7 +35,7 @@ impl Default for Effort {
 ///
 /// # Panics
 /// If `alpha` has not one parameter for each input.
-pub fn expected_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], effort: &Effort) -> Evaluation {
+pub fn expected_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], effort: &MeanOptions) -> Evaluation {
     assert_eq!(alpha.len(), fisher.inputs(), "one parameter for each input");
     let per_utility = 2.0 * (alpha.len() as f64 - 1.0);
     let goal = if alpha.len() <= 3 { 1e-12f64.min(effort.tolerance) } else { effort.tolerance } * per_utility;

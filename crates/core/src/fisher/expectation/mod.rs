@@ -12,4 +12,4 @@ mod mean;
 pub mod quasi_monte_carlo;
 mod sectors;
 
-pub use mean::{Effort, expected_ln_det};
+pub use mean::{MeanOptions, expected_ln_det};

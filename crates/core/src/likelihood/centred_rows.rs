@@ -14,14 +14,14 @@ use crate::numerics::stop::check;
 ///
 /// The scale of a row tells nothing, and as deviations the differences between inputs keep their digits at high privacy.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct CentredRows {
     a: usize,
     n: f64,
     counts: Vec<f64>,
     deviations: Vec<f64>,
 }
 
-impl Rows {
+impl CentredRows {
     /// The rows of what was reported.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Rows {
             deviations.extend(deviations_of(protocol, output)?);
         }
         let counts = tallies.counts().iter().map(|(_, count)| *count as f64).collect();
-        Ok(Rows { a, n: tallies.n() as f64, counts, deviations })
+        Ok(CentredRows { a, n: tallies.n() as f64, counts, deviations })
     }
 
     /// For each output how often it was reported, and its deviations.
@@ -67,7 +67,7 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
     left.iter().zip(right).map(|(l, r)| l * r).sum()
 }
 
-impl Likelihood for Rows {
+impl Likelihood for CentredRows {
     fn inputs(&self) -> usize {
         self.a
     }
