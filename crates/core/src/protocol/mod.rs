@@ -30,6 +30,7 @@ mod matrix;
 mod mixture;
 mod product;
 mod rank;
+mod specification;
 mod subset_selection;
 mod unary_encoding;
 
@@ -45,8 +46,9 @@ pub use matrix::{COLUMN_TOLERANCE, Matrix, MergedRows};
 pub use mixture::Mixture;
 pub use product::Product;
 pub use rank::{AMBIGUITY, Rank, RowSpace};
+pub use specification::Specification;
 pub use subset_selection::SubsetSelection;
-pub use unary_encoding::UnaryEncoding;
+pub use unary_encoding::{UnaryEncoding, UnarySetting};
 
 use crate::error::{Error, Result, in_range};
 

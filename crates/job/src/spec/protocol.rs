@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use sottovoce::Protocol;
 use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::protocol::Specification;
 
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
 use super::prior::{PriorSpec, entry};
@@ -331,6 +332,37 @@ impl ProtocolKind {
 impl From<ProtocolKind> for ProtocolSpec {
     fn from(kind: ProtocolKind) -> Self {
         ProtocolSpec { kind, labels: None }
+    }
+}
+
+/// The specification that a protocol carries, written out. It has no names for its inputs.
+impl From<Specification> for ProtocolSpec {
+    fn from(specification: Specification) -> Self {
+        ProtocolKind::from(specification).into()
+    }
+}
+
+impl From<Specification> for ProtocolKind {
+    fn from(specification: Specification) -> Self {
+        use ProtocolKind as K;
+        use Specification as S;
+        let written = |parts: Vec<S>| parts.into_iter().map(ProtocolSpec::from).collect();
+        match specification {
+            S::Identity { a } => K::Identity { a },
+            S::Grr { a, epsilon } => K::Grr { a, epsilon },
+            S::Ue { a, kappa, lambda } => K::Ue { a, kappa, lambda },
+            S::Rappor { a, epsilon } => K::Rappor { a, epsilon },
+            S::Oue { a, epsilon } => K::Oue { a, epsilon },
+            S::Blh { a, epsilon } => K::Blh { a, epsilon },
+            S::Lh { a, g, epsilon } => K::Lh { a, g: Some(g), epsilon },
+            S::Subset { a, k, epsilon } => K::Subset { a, k: Some(k), epsilon },
+            S::Deterministic { map } => K::Deterministic { map },
+            S::Erasure { a, reveal } => K::Erasure { a, reveal },
+            S::Matrix { rows } => K::Matrix { rows },
+            S::Composition { steps } => K::Composition { steps: written(steps) },
+            S::Product { factors } => K::Product { factors: written(factors) },
+            S::Mixture { weights, parts } => K::Mixture { weights, parts: written(parts) },
+        }
     }
 }
 
