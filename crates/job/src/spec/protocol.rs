@@ -13,7 +13,7 @@ use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text
 use super::prior::{PriorSpec, entry};
 use super::tree::{Tree, shown};
 use crate::admission::{admit, size_search_bytes};
-use crate::error::{FieldProblem, Result};
+use crate::error::{Expected, FieldProblem, Result, Specified};
 use crate::source::Written;
 
 /// A protocol as written, with names for its inputs if it has any.
@@ -104,8 +104,8 @@ pub(crate) fn kinds() -> Vec<&'static str> {
 impl ProtocolSpec {
     /// Reads a protocol from a tree, checking keys and types.
     pub(crate) fn from_tree(tree: Tree, path: &Path<'_>) -> Result<Self> {
-        let mut fields = Kind::of(tree, path, "protocol", KINDS)?;
-        let labels = fields.take_optional("labels", list("a list of texts", text))?;
+        let mut fields = Kind::of(tree, path, Specified::Protocol, KINDS)?;
+        let labels = fields.take_optional("labels", list(Expected::Texts, text))?;
         Ok(ProtocolSpec { kind: ProtocolKind::from_fields(&mut fields)?, labels })
     }
 
@@ -205,7 +205,7 @@ fn best(
 impl ProtocolKind {
     fn from_fields(fields: &mut Fields<'_>) -> Result<Self> {
         use ProtocolKind as K;
-        let parts = || list("a list of protocols", ProtocolSpec::from_tree);
+        let parts = || list(Expected::Protocols, ProtocolSpec::from_tree);
         Ok(match fields.kind.name {
             "grr" => K::Grr { a: fields.take("a", count)?, epsilon: fields.take("epsilon", number)? },
             "ue" => K::Ue {
@@ -226,9 +226,7 @@ impl ProtocolKind {
                 k: fields.take_optional("k", count)?,
                 epsilon: fields.take("epsilon", number)?,
             },
-            "deterministic" => {
-                K::Deterministic { map: fields.take("map", list("a list of whole numbers", count))? }
-            }
+            "deterministic" => K::Deterministic { map: fields.take("map", list(Expected::Counts, count))? },
             "erasure" => K::Erasure { a: fields.take("a", count)?, reveal: fields.take("reveal", number)? },
             "matrix" => K::Matrix { rows: fields.take("rows", rows)? },
             "composition" => K::Composition { steps: fields.take("steps", parts())? },
