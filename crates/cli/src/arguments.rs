@@ -77,19 +77,19 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// How many users a wanted utility takes
     Users(UsersArguments),
-    /// Frequencies from tallies, by several estimators with intervals
+    /// Shares estimated from tallies, with confidence intervals
     Estimate(EstimateArguments),
     /// How far estimated frequencies are off on average
     Accuracy(AccuracyCommand),
-    /// What tallies say about the distribution of the values, with intervals
+    /// The posterior of the values' distribution given tallies, with credible intervals
     Posterior(PosteriorArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
-    /// On the user's side: values to reports
+    /// On the user's side: turn values into reports
     Randomise(RandomiseArguments),
-    /// On the aggregator's side: reports to tallies
+    /// On the aggregator's side: count reports
     Tally(TallyArguments),
-    /// Several tallies to one
+    /// Add up several tallies
     Merge(MergeArguments),
     /// The best protocol for a privacy requirement, with a certificate
     Design(DesignArguments),
@@ -175,7 +175,7 @@ pub(crate) struct SubjectArguments {
 /// What was collected.
 #[derive(Debug, Args)]
 pub(crate) struct CollectedArguments {
-    /// The protocol, for tallies that do not name it: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
+    /// The protocol, if the tallies do not name it: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
     #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
     protocol: Option<String>,
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
@@ -318,19 +318,19 @@ pub(crate) struct ComputationArguments {
 /// How reports or tallies are put together.
 #[derive(Debug, Args)]
 pub(crate) struct CountingArguments {
-    /// The protocol, for files that do not name it; those that do must agree
+    /// The protocol, if the files do not name it; files that do must agree
     #[arg(short, long, value_name = "P")]
     protocol: Option<String>,
-    /// What to keep of unary encoding, subset selection and local hash
+    /// What to keep of the reports of unary encoding, subset selection and local hash
     #[arg(long, value_enum, default_value_t)]
     pub(crate) form: FormArgument,
-    /// Count reports that are in two files too; by itself a file whose reports are in another one is refused
+    /// Accept files that have reports in common; by default they are refused
     #[arg(long)]
     pub(crate) allow_copies: bool,
 }
 
 impl CountingArguments {
-    /// Tells of patterns that were given up without being asked to, also where no summary is wanted: `posterior` will miss them.
+    /// Warns where the form `auto` gave up patterns, even if no summary is wanted: `posterior` needs them.
     pub(crate) fn told(&self, summary: Summary, quiet: bool) -> sottovoce_job::Result<Summary> {
         if let Some(words) = summary.lost_patterns().filter(|_| quiet && self.form == FormArgument::Auto) {
             say(AnsiColor::Yellow, "warning", words);
@@ -350,9 +350,9 @@ pub(crate) enum FormArgument {
     /// Patterns if there are few, supports otherwise
     #[default]
     Auto,
-    /// Each different report with its count: all that the reports tell
+    /// Each different report with its count, which keeps all information
     Patterns,
-    /// For each input the number of reports that support it: enough for linear estimates
+    /// For each input how many reports support it, enough for linear estimates
     Supports,
 }
 

@@ -1,4 +1,4 @@
-//! What went wrong, told to the user, and the exit code that says it to programs.
+//! What went wrong: a message for the user, and an exit code for programs.
 
 use std::fmt;
 use std::io;
@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use sottovoce_job::{Error, ErrorKind, NumbersError};
+use sottovoce_job::{Error, ErrorKind};
 use thiserror::Error as ThisError;
 
+use crate::hint::hint;
 use crate::signals::INTERRUPTED;
 
 /// Why a command did not finish.
@@ -27,7 +28,7 @@ pub(crate) enum Failure {
         error: io::Error,
     },
     /// A page would replace something else.
-    #[error("{}: this is no page of sottovoce, and is not replaced", path.to_string_lossy())]
+    #[error("{}: this is not a page that sottovoce wrote, so it is not replaced", path.to_string_lossy())]
     NotOurPage {
         /// The file.
         path: PathBuf,
@@ -44,7 +45,7 @@ pub(crate) enum Failure {
     },
 }
 
-/// What cuts a run off.
+/// Why a run was cut off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cause {
     /// Ctrl-C.
@@ -61,7 +62,7 @@ impl fmt::Display for Cause {
         match self {
             Cause::Interrupted => Ok(()),
             Cause::TimeOver { limit } => {
-                write!(f, "not done within the {} s of --time-limit; ", limit.as_secs_f64())
+                write!(f, "not finished within the {} s of --time-limit; ", limit.as_secs_f64())
             }
         }
     }
@@ -80,7 +81,7 @@ impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Told::SoFar => "these are the best results so far",
-            Told::Nothing => "nothing is known yet",
+            Told::Nothing => "there are no results yet",
         })
     }
 }
@@ -104,10 +105,7 @@ impl Failure {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Failure::Job(Error::Numbers(NumbersError::TooMuchMemory { .. })) => {
-                Some("allow more with --max-memory".into())
-            }
-            Failure::Job(error) => error.hint(),
+            Failure::Job(error) => hint(error),
             Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
             Failure::Write { .. } | Failure::Cut { .. } => None,
         }

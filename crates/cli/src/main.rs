@@ -6,6 +6,7 @@
 mod arguments;
 mod command;
 mod failure;
+mod hint;
 mod limits;
 mod output;
 mod signals;

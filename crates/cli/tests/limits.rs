@@ -129,7 +129,7 @@ fn short_requests_do_not_take_much() {
                     "{said}"
                 );
             }
-            _ => assert!(taken.errors.contains("not done within the 20 s of --time-limit"), "{said}"),
+            _ => assert!(taken.errors.contains("not finished within the 20 s of --time-limit"), "{said}"),
         }
     }
 }
@@ -189,7 +189,9 @@ fn a_run_ends_when_its_time_is_over() {
         assert!(taken.time < Duration::from_millis(3500), "{said}");
         match taken.code {
             Some(0) => assert!(!taken.output.is_empty(), "{said}"),
-            Some(1) => assert!(taken.errors.contains("not done within the 2 s of --time-limit"), "{said}"),
+            Some(1) => {
+                assert!(taken.errors.contains("not finished within the 2 s of --time-limit"), "{said}")
+            }
             _ => panic!("{said}"),
         }
     }
@@ -220,7 +222,7 @@ fn a_reader_that_waits_is_ended_too() {
     let taken = wait(child);
     assert_eq!(taken.code, Some(1), "{}", taken.errors);
     assert!(taken.time < Duration::from_secs(5), "{:?}", taken.time);
-    assert!(taken.errors.contains("not done within the 1 s of --time-limit"), "{}", taken.errors);
+    assert!(taken.errors.contains("not finished within the 1 s of --time-limit"), "{}", taken.errors);
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);
 }
 

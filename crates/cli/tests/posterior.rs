@@ -91,7 +91,7 @@ fn chains_without_time_are_refused_unless_wanted() {
     let tallies = format!("{{\"counts\":[{}]}}", counts.join(","));
     let arguments =
         ["-p", "oue:a=80,eps=1", "--method", "monte-carlo", "--time-limit", "1", "--tallies", &tallies];
-    let late = "not done within the 1 s of --time-limit";
+    let late = "not finished within the 1 s of --time-limit";
     let refused = run(&arguments);
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{said}");

@@ -121,7 +121,7 @@ fn is_open_for_output(_found: &fs::Metadata) -> bool {
 enum End {
     /// A descriptor of this process, or [`FOREIGN`].
     Descriptor(u32),
-    /// A path that is no link.
+    /// A path that is not a link.
     Path(PathBuf),
 }
 

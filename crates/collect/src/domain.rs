@@ -1,4 +1,4 @@
-//! The inputs of a protocol as values name them: by label or by number.
+//! The inputs of a protocol as values name them: by label or, where there are no labels, by number.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use serde::Serialize;
 pub struct Domain {
     inputs: usize,
     labels: HashMap<String, usize>,
-    /// Whether a number can only be the number of an input.
-    numbers: bool,
 }
 
-/// Why a value is none of the inputs.
+/// Why a value is outside the protocol's domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueProblem {
-    /// There is no value.
+    /// The value is missing.
     Missing,
-    /// A text that is no label.
+    /// A text that is not one of the labels.
     UnknownLabel,
+    /// A number that is not one of the labels. It is not taken for the number of an input: a wrong column of numbers would go unnoticed.
+    NumberForLabel,
     /// A text, where the inputs have no labels.
     NoLabels,
     /// Neither a label nor a whole number of 0 or more.
@@ -35,13 +35,16 @@ impl ValueProblem {
     /// The problem in words.
     pub fn words(self) -> &'static str {
         match self {
-            ValueProblem::Missing => "there is no value",
+            ValueProblem::Missing => "the value is missing",
             ValueProblem::UnknownLabel => "the value is not one of the labels",
+            ValueProblem::NumberForLabel => {
+                "the value is a number, but the protocol has labels and values must be among them"
+            }
             ValueProblem::NoLabels => {
-                "the value is a text, and the protocol has no labels; without them values are the numbers from 0"
+                "the value is text, but the protocol has no labels; without labels, values are the numbers from 0"
             }
             ValueProblem::NotWhole => "the value is not a whole number of 0 or more",
-            ValueProblem::OutOfRange => "the value is larger than the number of the last input",
+            ValueProblem::OutOfRange => "the value is a number outside the protocol's domain",
             ValueProblem::Row => "the row does not fit the format",
         }
     }
@@ -51,10 +54,8 @@ impl Domain {
     /// The inputs `0..inputs`, with names if they have any.
     pub fn new(inputs: usize, labels: Option<&[String]>) -> Self {
         let labels = labels.unwrap_or_default();
-        // Where a label has digits, a number that is no label is a mistake: beside `0-17` and `18-64`, 1 is an age and not the input 1.
-        let numbers = !labels.iter().any(|label| label.contains(char::is_numeric));
         let labels = labels.iter().enumerate().map(|(x, label)| (label.clone(), x)).collect();
-        Domain { inputs, labels, numbers }
+        Domain { inputs, labels }
     }
 
     /// The longest label in bytes.
@@ -72,13 +73,15 @@ impl Domain {
         }
         match text.trim() {
             "" => Err(ValueProblem::Missing),
-            number if self.numbers => match whole(number) {
-                Err(ValueProblem::NotWhole) if !self.labels.is_empty() => Err(ValueProblem::UnknownLabel),
+            number if !self.labels.is_empty() => Err(match number.parse::<f64>() {
+                Ok(_) => ValueProblem::NumberForLabel,
+                Err(_) => ValueProblem::UnknownLabel,
+            }),
+            number => match whole(number) {
                 Err(ValueProblem::NotWhole) if number.parse::<f64>().is_err() => Err(ValueProblem::NoLabels),
                 Ok(x) if x >= self.inputs as u64 => Err(ValueProblem::OutOfRange),
                 other => other.map(|x| x as usize),
             },
-            _ => Err(ValueProblem::UnknownLabel),
         }
     }
 }
@@ -98,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_inputs_where_no_label_is_a_number() {
+    fn numbers_are_inputs_only_where_there_are_no_labels() {
         let plain = Domain::new(3, None);
         assert_eq!(plain.input("2"), Ok(2));
         assert_eq!(plain.input(" 2.0 "), Ok(2));
@@ -113,19 +116,19 @@ mod tests {
         assert_eq!(plain.input("  "), Err(ValueProblem::Missing));
 
         let words = Domain::new(2, Some(&["no".into(), "yes".into()]));
-        assert_eq!((words.input("yes"), words.input("1")), (Ok(1), Ok(1)));
+        assert_eq!((words.input("yes"), words.input("1")), (Ok(1), Err(ValueProblem::NumberForLabel)));
         assert_eq!(words.input("Yes"), Err(ValueProblem::UnknownLabel));
-        assert_eq!(words.input("2"), Err(ValueProblem::OutOfRange));
+        assert_eq!(words.input("2"), Err(ValueProblem::NumberForLabel));
 
         let spaces = Domain::new(3, Some(&["red".into(), " red".into(), "blue ".into()]));
         assert_eq!((spaces.input(" red"), spaces.input("  red ")), (Ok(1), Ok(0)));
         assert_eq!((spaces.input("blue "), spaces.input("blue")), (Ok(2), Err(ValueProblem::UnknownLabel)));
 
         let ages = Domain::new(2, Some(&["0-17".into(), "18+".into()]));
-        assert_eq!((ages.input("18+"), ages.input("1")), (Ok(1), Err(ValueProblem::UnknownLabel)));
+        assert_eq!((ages.input("18+"), ages.input("1")), (Ok(1), Err(ValueProblem::NumberForLabel)));
 
         let years = Domain::new(2, Some(&["1".into(), "2".into()]));
         assert_eq!((years.input("1"), years.input("2")), (Ok(0), Ok(1)));
-        assert_eq!(years.input("0"), Err(ValueProblem::UnknownLabel));
+        assert_eq!(years.input("0"), Err(ValueProblem::NumberForLabel));
     }
 }

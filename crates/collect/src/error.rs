@@ -5,28 +5,29 @@ use std::io;
 use thiserror::Error;
 
 use crate::domain::ValueProblem;
+use crate::rejection::Reason;
 
-/// How a file of reports does not end.
+/// What is wrong with the header or the end record of a file of reports.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndProblem {
-    /// There is no end where one must be.
-    #[error("the end is missing, which says how many reports there are")]
+    /// There is no end record where one must be.
+    #[error("the end record is missing, which says how many reports there are")]
     Missing,
     /// There is no header where one must be.
-    #[error("the header is missing, which says what its reports are")]
+    #[error("the header is missing, which names the protocol")]
     NoHeader,
-    /// An end that no header announces.
-    #[error("the end is there, but not the header that it belongs to")]
+    /// An end record without the header that announces it.
+    #[error("the end record is there, but the header that belongs to it is not")]
     WithoutHeader,
-    /// Something behind the end.
-    #[error("line {line} comes after the end")]
+    /// Something after the end record.
+    #[error("line {line} comes after the end record")]
     After {
         /// The line, from 1.
         line: u64,
     },
     /// Another number of reports.
-    #[error("it has {found} reports of {announced}")]
+    #[error("it has {found} of {announced} reports")]
     Count {
         /// How many there are.
         found: u64,
@@ -34,13 +35,147 @@ pub enum EndProblem {
         announced: u64,
     },
     /// Other reports.
-    #[error("the digest of its reports is not the one at its end")]
+    #[error("the digest of its reports does not match its end record")]
     Digest,
 }
 
-/// So many columns, none of which is the one that follows.
-fn others(columns: usize) -> String {
-    if columns == 1 { "one column, which is not".into() } else { format!("{columns} columns, none of them") }
+/// What a table is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Users' values.
+    Values,
+    /// Reports.
+    Reports,
+}
+
+/// What stands where one plain file is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAFile {
+    /// A directory.
+    Directory,
+    /// A pipe or a device.
+    Stream,
+}
+
+/// Where a header was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderPlace {
+    /// In a first line that begins with `#`.
+    Comment,
+    /// In the first line of JSON Lines.
+    JsonLine,
+    /// In the metadata of a Parquet file.
+    Metadata,
+}
+
+/// What is wrong with a header.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum HeaderFault {
+    /// The keys are not those of a header.
+    #[error("a key is missing, unknown or of the wrong type")]
+    Keys,
+    /// No JSON.
+    #[error("it is not valid JSON")]
+    Syntax,
+    /// A format or version that does not exist.
+    #[error("its format or version does not exist")]
+    Format,
+}
+
+/// How a file was compressed as a whole.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Compression {
+    /// gzip.
+    #[error("gzip")]
+    Gzip,
+    /// Zstandard.
+    #[error("Zstandard")]
+    Zstandard,
+}
+
+/// How a file is damaged.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The compressed data end too early.
+    #[error("its {0} data end too early; the file is incomplete")]
+    CompressedEnd(Compression),
+    /// The compressed data cannot be decompressed.
+    #[error("its {0} data cannot be decompressed; the file is damaged")]
+    Compressed(Compression),
+    /// The file becomes suspiciously large when it is decompressed.
+    #[error("it becomes more than {ratio} times larger when it is decompressed; such files are refused")]
+    Expansion {
+        /// The largest ratio.
+        ratio: u64,
+    },
+    /// A Parquet file that ends too early.
+    #[error("it ends too early for a Parquet file; the file is incomplete")]
+    ParquetEnd,
+    /// A Parquet file whose contents cannot be read.
+    #[error("it is not a valid Parquet file; it is incomplete or damaged")]
+    Parquet,
+    /// A Parquet file that uses a part of the format which is not supported.
+    #[error("it uses a part of the Parquet format that is not supported")]
+    Unsupported,
+    /// A column that is compressed with an unsupported codec.
+    #[error("its column is compressed with {codec}; supported are SNAPPY, GZIP, ZSTD and no compression")]
+    Codec {
+        /// The codec.
+        codec: &'static str,
+    },
+    /// A column that ends beyond the file.
+    #[error("a column ends beyond the end of the file; the file is damaged")]
+    ColumnEnd,
+    /// A page that becomes too large.
+    #[error("a page of its column would take {bytes} bytes; at most {most} are read")]
+    PageSize {
+        /// Bytes of the page when it is decompressed.
+        bytes: i64,
+        /// The largest size.
+        most: i64,
+    },
+    /// A page with a broken header.
+    #[error("a page of its column has no valid header; the file is damaged")]
+    PageHeader,
+    /// A number of rows that cannot be right.
+    #[error("it claims an impossible number of rows; the file is damaged")]
+    Rows,
+    /// Another number of rows than the file claims.
+    #[error("it has {found} of the {claimed} rows that it claims; the file is damaged")]
+    RowCount {
+        /// How many there are.
+        found: u64,
+        /// How many there should be.
+        claimed: u64,
+    },
+    /// A column of another type than the file claims.
+    #[error("its column is of another type than it claims; the file is damaged")]
+    ColumnType,
+}
+
+impl HeaderPlace {
+    fn words(self) -> &'static str {
+        match self {
+            HeaderPlace::Comment => "the first line begins with # but is not a header of reports",
+            HeaderPlace::JsonLine => "the first line is neither a header of reports nor a report",
+            HeaderPlace::Metadata => "its metadata are not a header of reports",
+        }
+    }
+}
+
+impl NotAFile {
+    fn words(self) -> &'static str {
+        match self {
+            NotAFile::Directory => "a directory",
+            NotAFile::Stream => "a pipe or a device",
+        }
+    }
+}
+
+/// A number of columns in words.
+fn number_of_columns(columns: usize) -> String {
+    if columns == 1 { "one column".into() } else { format!("{columns} columns") }
 }
 
 /// A description of what is wrong: where, what, and what is allowed.
@@ -65,7 +200,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: sottovoce::Error,
     },
-    /// A count that is no whole number of reports.
+    /// A count that is not a whole number of reports.
     #[error("counts[{entry}]: count {count} is not a whole number of reports, 0 or more")]
     Count {
         /// The entry, from 0.
@@ -73,7 +208,7 @@ pub enum Error {
         /// What was given.
         count: String,
     },
-    /// A number of supporting reports that is no whole number.
+    /// A number of supporting reports that is not a whole number.
     #[error("supports[{entry}] = {count} is not a whole number of reports, 0 or more")]
     Support {
         /// The input, from 0.
@@ -81,7 +216,7 @@ pub enum Error {
         /// What was given.
         count: String,
     },
-    /// A number of reports that is no whole number.
+    /// A number of reports that is not a whole number.
     #[error("n = {n} is not a whole number of reports, 0 or more")]
     Total {
         /// What was given.
@@ -111,13 +246,13 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
-    /// A file that is not what it claims to be.
-    #[error("{file}: is damaged: {message}")]
+    /// A file that is damaged, or not what it claims to be.
+    #[error("{file}: {damage}")]
     Damaged {
         /// The file.
         file: String,
-        /// What its reader said.
-        message: String,
+        /// How it is damaged.
+        damage: Damage,
     },
     /// A line longer than what is wanted of it can be.
     #[error("{file}: line {line} is longer than {longest} bytes")]
@@ -130,7 +265,7 @@ pub enum Error {
         longest: usize,
     },
     /// A row of a table longer than what is wanted of it can be.
-    #[error("{file}: line {line}: here begins a row, or blank lines, of more than {longest} bytes")]
+    #[error("{file}: line {line}: a row or a run of blank lines of more than {longest} bytes begins here")]
     LongRow {
         /// The file.
         file: String,
@@ -141,7 +276,7 @@ pub enum Error {
     },
     /// A Parquet file that would have to be held in memory, and is too large for that.
     #[error(
-        "{file}: is a Parquet file of more than {most} bytes that cannot be read in place; decompress it, or name the file instead of `-`"
+        "{file}: is a Parquet file of more than {most} bytes that cannot be read in place; decompress it, or give the file instead of standard input"
     )]
     TooMuchHeld {
         /// The file.
@@ -151,24 +286,24 @@ pub enum Error {
     },
     /// A JSON array where lines are needed.
     #[error(
-        "{file}: is a JSON array; JSON Lines has one object a line, without brackets and commas around them"
+        "{file}: is a JSON array; JSON Lines has one object on each line, without brackets and commas around them"
     )]
     JsonArray {
         /// The file.
         file: String,
     },
     /// A file of reports whose first line is damaged.
-    #[error("{file}: its first line is {what}: {why}")]
+    #[error("{file}: {}: {fault}", place.words())]
     BadHeader {
         /// The file.
         file: String,
-        /// What it looks like.
-        what: &'static str,
-        /// Why it is none.
-        why: &'static str,
+        /// Where the header should be.
+        place: HeaderPlace,
+        /// What is wrong with it.
+        fault: HeaderFault,
     },
-    /// A file of reports that does not end as its header announces, or that goes on behind its end.
-    #[error("{file}: {problem}; it is not complete, or was changed")]
+    /// A file of reports that does not end as its header announces, or that goes on after its end record.
+    #[error("{file}: {problem}; the file is incomplete or was changed")]
     Incomplete {
         /// The file.
         file: String,
@@ -176,39 +311,39 @@ pub enum Error {
         problem: EndProblem,
     },
     /// Every value was skipped.
-    #[error("none of the {skipped} values is one of the inputs, so there is no report to write")]
+    #[error("none of the {skipped} values is in the protocol's domain, so there is no report to write")]
     NothingSent {
         /// How many were skipped.
         skipped: u64,
     },
     /// A level above the one that is required.
-    #[error("the reports would have the LDP level {realised}, which is above the required {required}")]
+    #[error("the reports would have LDP level {realised}, above the allowed {required}")]
     LevelAbove {
         /// The largest level allowed.
         required: f64,
         /// The exact level of the reports, rounded up.
         realised: f64,
     },
-    /// Something in a directory that is not read by itself.
-    #[error("{path}: is {what}; {argument} stands for the files in it only")]
-    NoPlainFile {
-        /// What is in the way.
+    /// Something in a directory that is not a file.
+    #[error("{path}: is {}; only the files in {argument} are read", what.words())]
+    NotAFile {
+        /// What is there.
         path: String,
         /// What it is.
-        what: &'static str,
+        what: NotAFile,
         /// The directory or pattern.
         argument: String,
     },
     /// Tallies too large to be read again.
     #[error(
-        "the tallies would have more than {most} bytes, and larger ones are not read; keep supports instead of patterns"
+        "the tallies would take more than {most} bytes, and larger ones are not read; keep supports instead of patterns"
     )]
     TooManyPatterns {
         /// The largest size that is read.
         most: u64,
     },
     /// A list of tallies with more entries than the protocol can have.
-    #[error("{key}: there are more than {most} entries, which is all that the protocol can have")]
+    #[error("{key}: there are more than {most} entries, the most that the protocol can have")]
     TooManyEntries {
         /// The list.
         key: &'static str,
@@ -216,16 +351,16 @@ pub enum Error {
         most: usize,
     },
     /// Tallies that are not what was written.
-    #[error("the digest is not that of these tallies; they were changed after they were written")]
+    #[error("the digest does not match these tallies; they were changed after they were written")]
     WrongDigest,
-    /// A batch that is none.
-    #[error("batches[{entry}]: there is no report in it")]
+    /// A batch without reports.
+    #[error("batches[{entry}]: it has no reports")]
     EmptyBatch {
         /// The entry, from 0.
         entry: usize,
     },
     /// Batches with more reports than there are.
-    #[error("the batches have {sum} reports or more, but n is {n}")]
+    #[error("the batches have at least {sum} reports, but n is {n}")]
     BatchSum {
         /// The number of reports that the file claims.
         n: u64,
@@ -233,7 +368,7 @@ pub enum Error {
         sum: u64,
     },
     /// The same reports in two files.
-    #[error("{second} has {reports} reports that {first} has too; they would be counted twice")]
+    #[error("{second} and {first} have {reports} reports in common, which would be counted twice")]
     Overlap {
         /// The one that was named first.
         first: String,
@@ -243,7 +378,7 @@ pub enum Error {
         reports: u64,
     },
     /// A pattern or directory without files.
-    #[error("{argument}: there is no such file")]
+    #[error("{argument}: no file was found")]
     NoFiles {
         /// The pattern or directory.
         argument: String,
@@ -265,9 +400,11 @@ pub enum Error {
         column: String,
         /// The columns that there are.
         found: String,
+        /// What the column should hold.
+        wanted: Contents,
     },
     /// A first line that does not name the column of the values. It is not quoted: where there is no header it is a value.
-    #[error("{file}: its first line names {} `{column}`", others(*columns))]
+    #[error("{file}: the first line has {}, but no column `{column}`", number_of_columns(*columns))]
     NoValueColumn {
         /// The file.
         file: String,
@@ -275,6 +412,8 @@ pub enum Error {
         column: String,
         /// How many fields the first line has.
         columns: usize,
+        /// What the column should hold.
+        wanted: Contents,
     },
     /// A table without a first line.
     #[error("{file}: {}; the first line must name the columns, one of them `{column}`", if *.blank { "its first line is blank" } else { "is empty" })]
@@ -288,7 +427,7 @@ pub enum Error {
     },
     /// A quote that is opened and never closed.
     #[error(
-        "{file}: line {line}: a quote is opened here and never closed; the lines after it would be part of one value"
+        "{file}: line {line}: a quote is opened here and never closed; the lines after it would become part of one value"
     )]
     OpenQuote {
         /// The file.
@@ -297,16 +436,16 @@ pub enum Error {
         line: u64,
     },
     /// A file with two columns of the wanted name.
-    #[error("{file}: there are two columns `{column}`, and no telling which is meant")]
+    #[error("{file}: there are two columns `{column}`; give them different names")]
     TwoColumns {
         /// The file.
         file: String,
         /// The column.
         column: String,
     },
-    /// A column of a Parquet file in which no report can stand.
+    /// A column of a Parquet file that cannot hold reports.
     #[error(
-        "{file}: the column `{column}` is of a type that no report has; whole numbers, bytes and text are, one a row"
+        "{file}: the column `{column}` cannot hold reports; they are whole numbers, bytes or text, one in each row"
     )]
     ColumnType {
         /// The file.
@@ -314,7 +453,7 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// A value that is none of the inputs. Messages end up in logs, so the value itself, which is a secret, is not part of it.
+    /// A value outside the protocol's domain. Messages end up in logs, so the value itself, which is a secret, is not part of it.
     #[error("{file}: line {line}: {}", problem.words())]
     Value {
         /// The file.
@@ -326,7 +465,7 @@ pub enum Error {
     },
     /// Reports in a version that does not exist yet.
     #[error(
-        "{file}: is in version {version} of the format of reports; this program reads version {}",
+        "{file}: is in version {version} of the report format; this program reads versions up to {}",
         crate::header::VERSION
     )]
     Version {
@@ -342,7 +481,7 @@ pub enum Error {
         found: String,
     },
     /// Reports or tallies of another protocol.
-    #[error("{file}: is of another protocol, {named}: its fingerprint begins with {found}")]
+    #[error("{file}: belongs to another protocol, {named} (its fingerprint begins with {found})")]
     OtherProtocol {
         /// The file.
         file: String,
@@ -351,54 +490,56 @@ pub enum Error {
         /// The beginning of its fingerprint.
         found: String,
     },
-    /// A fingerprint that is not that of the protocol beside it.
-    #[error("{file}: the fingerprint is not that of the protocol in the same file; one of them was changed")]
+    /// A fingerprint that does not match the protocol in the same file.
+    #[error("{file}: the fingerprint does not match the protocol in the same file; one of them was changed")]
     WrongFingerprint {
         /// The file.
         file: String,
     },
-    /// A file that does not say which protocol it is of.
-    #[error("{file}: does not say which protocol it is of; name it with --protocol")]
+    /// A file that does not name its protocol, where it is not given otherwise.
+    #[error("{file}: does not name its protocol")]
     NoProtocol {
         /// The file.
         file: String,
     },
     /// Nothing but rejected reports. They are not quoted: a file of values is easily taken for one of reports.
-    #[error("none of the {rejected} reports is one of this protocol; the first: {example}")]
+    #[error("none of the {rejected} reports fits the protocol; the first, {file}, line {line}: {}", reason.words())]
     NothingCounted {
         /// How many were rejected.
         rejected: u64,
-        /// The first of them.
-        example: String,
+        /// The file of the first of them.
+        file: String,
+        /// Its line.
+        line: u64,
+        /// Why it was rejected.
+        reason: Reason,
     },
-    /// Supports where the protocol has none, or where patterns are needed.
+    /// Supports where patterns are needed.
     #[error(
-        "these tallies are supports, which do not have the patterns that are needed; tally the reports with --form patterns"
+        "these tallies are supports, which do not say which inputs were reported together; patterns are needed"
     )]
-    NoSupports,
+    NoPatterns,
     /// The output is one of the inputs.
-    #[error("{file} is read, and would be replaced by what is written: name another file for the output")]
+    #[error("{file} is also an input, and would be overwritten; name another file for the output")]
     OutputIsInput {
         /// The file.
         file: String,
     },
     /// A format that no file of reports has.
-    #[error(
-        "{file}: its name ends in none of .csv, .jsonl and .parquet, so the format of the reports is not known"
-    )]
+    #[error("{file}: the name must end in .csv, .jsonl or .parquet, which says the format of the reports")]
     UnknownFormat {
         /// The file.
         file: String,
     },
     /// The operating system gives no random numbers.
-    #[error("the operating system gives no randomness: {message}")]
+    #[error("the operating system provides no randomness: {message}")]
     NoRandomness {
         /// What it said.
         message: String,
     },
     /// A level that whole multiples of `2^-64` cannot keep.
     #[error(
-        "{kind} with the LDP level {declared} cannot be sampled with 64-bit words: they would realise the level {realised:e}; the level or the smallest probabilities must be larger, or the inputs fewer"
+        "{kind} with LDP level {declared} cannot be sampled with 64-bit words: the reports would have level {realised:e}; use a larger level, larger probabilities or fewer inputs"
     )]
     NotRealisable {
         /// The kind of protocol.
@@ -416,7 +557,7 @@ pub enum Error {
 impl Error {
     /// Whether the fault is with a file that cannot be written, rather than with the input.
     pub fn is_unwritable(&self) -> bool {
-        matches!(self, Error::Unwritable { .. } | Error::NoRandomness { .. })
+        matches!(self, Error::Unwritable { .. } | Error::TooManyPatterns { .. } | Error::NoRandomness { .. })
     }
 
     /// Text that the parser refused.

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::digest::Digest as ReportDigest;
-use crate::error::Error;
+use crate::error::{Error, HeaderFault};
 use crate::files::inputs::Input;
 use crate::tallies_file::shown;
 
@@ -81,8 +81,8 @@ pub struct Header {
 /// Why a header cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeaderProblem {
-    /// It is no header of this format. Its text is not quoted: it may be a value.
-    None(&'static str),
+    /// It is not a header of this format. Its text is not quoted: it may be a value.
+    None(HeaderFault),
     /// It is of a version that does not exist yet.
     Version(u32),
 }
@@ -91,7 +91,7 @@ impl Header {
     /// The header of reports of a protocol.
     ///
     /// # Panics
-    /// The specification is no JSON.
+    /// The specification is not JSON.
     pub fn new(identity: &Identity, insecure_test_seed: Option<u64>) -> Self {
         Header {
             format: FORMAT.to_owned(),
@@ -108,14 +108,12 @@ impl Header {
             return Err(HeaderProblem::Version(version));
         }
         let header: Header = serde_json::from_slice(text).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => {
-                HeaderProblem::None("a key is missing, unknown or of the wrong type")
-            }
-            _ => HeaderProblem::None("it is not valid JSON"),
+            serde_json::error::Category::Data => HeaderProblem::None(HeaderFault::Keys),
+            _ => HeaderProblem::None(HeaderFault::Syntax),
         })?;
         match (header.format == FORMAT, header.version) {
             (true, 1..=VERSION) => Ok(header),
-            _ => Err(HeaderProblem::None("its format or version does not exist")),
+            _ => Err(HeaderProblem::None(HeaderFault::Format)),
         }
     }
 

@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// Refuses bytes that are no report. Their number must be [`length`](Layout::length).
+    /// Refuses bytes that are not a report. Their number must be [`length`](Layout::length).
     ///
     /// # Errors
     /// Why they are none.
@@ -187,7 +187,7 @@ impl Layout {
     /// Reads the text of a report into its bytes.
     ///
     /// # Errors
-    /// Why the text is no report.
+    /// Why the text is not a report.
     pub fn read_text(&self, text: &[u8], bytes: &mut [u8]) -> Result<(), Reason> {
         if text.is_empty() {
             return Err(Reason::Empty);

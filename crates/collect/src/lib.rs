@@ -22,7 +22,9 @@ pub mod tally;
 
 pub use digest::Digest;
 pub use domain::{Domain, ValueProblem};
-pub use error::{EndProblem, Error, Result};
+pub use error::{
+    Compression, Contents, Damage, EndProblem, Error, HeaderFault, HeaderPlace, NotAFile, Result,
+};
 pub use header::Identity;
 pub use layout::Layout;
 pub use ledger::{Batch, Ledger, Mark};

@@ -1,4 +1,4 @@
-//! Reports that are none: counted by reason, with a few examples, and never counted as anything else.
+//! Rejected reports: counted by reason, with a few examples, and never counted as anything else.
 //!
 //! What a rejected report says goes into no message: a file of values is easily taken for one of reports, and messages end up in logs.
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// There is nothing.
+    /// Nothing is there.
     Empty,
     /// Too short or too long.
     Length,
-    /// A character that is no digit.
+    /// A character that is not a digit.
     NotDigits,
     /// A number that is too large.
     OutOfRange,
@@ -32,7 +32,7 @@ impl Reason {
         match self {
             Reason::Empty => "empty",
             Reason::Length => "too short or too long",
-            Reason::NotDigits => "a character that is no digit",
+            Reason::NotDigits => "a character that is not a digit",
             Reason::OutOfRange => "a number that is too large",
             Reason::Padding => "bits that must be 0 are not",
             Reason::SetSize => "a set of the wrong size",

@@ -68,7 +68,7 @@ struct Entry<'t> {
 /// The tallies in a text, if they fit the protocol.
 ///
 /// # Errors
-/// The text is no tallies file, an output does not exist or occurs twice, a count is negative or fractional, or the counts do
+/// The text is not a tallies file, an output does not exist or occurs twice, a count is negative or fractional, or the counts do
 /// not add up to `n`.
 pub fn read_tallies(text: &str, protocol: &Protocol) -> Result<Tallies> {
     TalliesFile::read(text.to_owned())?.check(protocol)
@@ -170,7 +170,7 @@ impl TalliesFile {
     /// The fingerprint of the protocol, if the file says it.
     ///
     /// # Errors
-    /// It is no text.
+    /// It is not a text.
     pub fn fingerprint(&self) -> Result<Option<String>> {
         self.parsed("fingerprint")
     }
@@ -207,7 +207,7 @@ impl TalliesFile {
     pub fn check(&self, protocol: &Protocol) -> Result<Tallies> {
         let most = protocol.outputs().filter(|_| !Layout::of(protocol).has_seeds()).unwrap_or(usize::MAX);
         let entries = self.entries("counts", most, |entry: Entry<'_>, at| entry.check(at, protocol))?;
-        let tallies = Tallies::new(protocol, entries.ok_or(Error::NoSupports)?)?;
+        let tallies = Tallies::new(protocol, entries.ok_or(Error::NoPatterns)?)?;
         match self.total()? {
             Some(n) if n != tallies.n() => Err(Error::SumMismatch { n, sum: tallies.n() }),
             _ => Ok(tallies),

@@ -276,8 +276,8 @@ pub struct Accumulator {
     tally: Tally,
     buffer: Vec<u8>,
     counted: Counted,
-    /// How many of the reports it has told of.
-    told: u64,
+    /// How many of the reports are in `counted` already.
+    announced: u64,
     /// The digest of what was counted since it was last taken.
     digest: Digest,
 }
@@ -285,16 +285,16 @@ pub struct Accumulator {
 impl Accumulator {
     fn new(plan: &Plan, counted: Counted) -> Self {
         let (tally, buffer) = (Tally::planned(plan.clone()), vec![0; plan.layout.length()]);
-        Accumulator { tally, buffer, counted, told: 0, digest: Digest::default() }
+        Accumulator { tally, buffer, counted, announced: 0, digest: Digest::default() }
     }
 
     /// Tells how many reports were counted, now and then, and hears of a stop.
     fn notice(&mut self) {
-        let new = self.tally.n - self.told;
+        let new = self.tally.n - self.announced;
         if new * self.tally.plan.inputs as u64 >= STEPS_A_NOTICE {
             sottovoce::stop::check();
             self.counted.add(new);
-            self.told = self.tally.n;
+            self.announced = self.tally.n;
         }
     }
 
@@ -329,7 +329,7 @@ impl Accumulator {
     /// Counts reports that are numbers, each with its row.
     pub(crate) fn numbers(&mut self, file: usize, values: impl Iterator<Item = (u64, i64)>) {
         let Tally { counts: Counts::Numbers(counts), n, rejections, .. } = &mut self.tally else {
-            // The protocol's reports are no numbers.
+            // The protocol's reports are not numbers.
             return values.for_each(|(row, _)| self.reject(file, row, Reason::Length));
         };
         for (row, value) in values {
@@ -445,7 +445,7 @@ impl Tally {
     /// Counts one report, given in bytes.
     ///
     /// # Errors
-    /// Why they are no report; then nothing is counted.
+    /// Why they are not a report; then nothing is counted.
     pub fn add_report(&mut self, report: &[u8]) -> Result<(), Reason> {
         if report.len() != self.plan.layout.length() {
             return Err(Reason::Length);
@@ -501,7 +501,7 @@ impl Tally {
 
     fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
         let supports = Supports::new(&self.plan.layout, self.plan.inputs);
-        let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoSupports)?;
+        let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoPatterns)?;
         supports.counts = counted.counts().to_vec();
         self.n = self.n.checked_add(counted.n()).ok_or(sottovoce::Error::TooManyReports)?;
         self.plan.merge(&mut self.counts, Counts::Supports(supports));

@@ -3,6 +3,7 @@
 //! compare with it.
 
 use num_bigint::BigUint;
+use sottovoce::protocol::UnarySetting;
 use sottovoce::{Output, Protocol};
 use sottovoce_collect::randomise::Randomiser;
 
@@ -99,13 +100,13 @@ fn channel(protocol: &Protocol, epsilon: f64) -> Channel {
         }
         Protocol::UnaryEncoding(ue) => {
             let half = &w / 2u8;
-            let (kappa, lambda) = match protocol.kind() {
-                "rappor" => {
+            let (kappa, lambda) = match ue.setting() {
+                UnarySetting::Rappor { .. } => {
                     let flip = rare_words(1, 1, epsilon / 2.0, 1);
                     (&w - &flip, flip)
                 }
-                "oue" => (half, rare_words(1, 1, epsilon, 1)),
-                "blh" => (&w - rare_words(1, 1, epsilon, 1), half),
+                UnarySetting::Oue { .. } => (half, rare_words(1, 1, epsilon, 1)),
+                UnarySetting::Blh { .. } => (&w - rare_words(1, 1, epsilon, 1), half),
                 _ => {
                     let unit = big(1) << 1074u32;
                     (

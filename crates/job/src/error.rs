@@ -1,10 +1,12 @@
-//! What can be wrong with what a user wrote, told so that it can be mended: where, what, and what is allowed.
+//! What can be wrong with the input of a job: where, what, and what is allowed.
+//!
+//! An error is a variant with its facts. It knows nothing of the front end: the command line adds which flag would help.
 
 use std::io;
 
 use thiserror::Error;
 
-use crate::source::Source;
+use crate::source::{Source, Syntax};
 use crate::spec::number_text;
 
 /// A description of what is wrong with the input of a job.
@@ -40,10 +42,10 @@ pub enum Error {
         source_name: Source,
         /// Most bytes.
         limit: u64,
-        /// `JSON` or `TOML`.
-        format: &'static str,
+        /// How the text is written.
+        format: Syntax,
     },
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     #[error("{source_name}: is not text (byte {position} is not valid UTF-8); a JSON or TOML file is needed")]
     NotText {
         /// Where the bytes come from.
@@ -64,10 +66,12 @@ pub enum Error {
     Syntax {
         /// Where the text comes from.
         source_name: Source,
-        /// `JSON`, `TOML` or `shorthand`.
-        format: &'static str,
+        /// How the text should be written.
+        format: Syntax,
         /// What the parser said.
         message: String,
+        /// Whether the text ends before it is complete.
+        ends_early: bool,
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
@@ -97,8 +101,8 @@ pub enum Error {
         /// What may have been meant.
         suggestion: Option<&'static str>,
     },
-    /// A name that is none of a list.
-    #[error("unknown {what} `{name}`; there are {allowed}")]
+    /// A name that does not exist.
+    #[error("unknown {what} `{name}`; allowed are {allowed}")]
     UnknownName {
         /// What is named.
         what: &'static str,
@@ -126,9 +130,9 @@ pub enum Error {
         allowed: &'static str,
     },
     /// A number of users was asked for, but not for what.
-    #[error("nothing is wanted; name digits, a share of the information or an error")]
+    #[error("there is no target; ask for digits, a share of the information or an error")]
     NothingWanted,
-    /// A text that is no share.
+    /// A text that is not a share.
     #[error(transparent)]
     Share(#[from] crate::share::NotAShare),
     /// Something wrong with a file of a collection, or with what it should become.
@@ -170,8 +174,8 @@ pub enum FieldProblem {
     UnknownKind {
         /// What was written.
         kind: String,
-        /// `protocol` or `prior`.
-        what: &'static str,
+        /// What is specified.
+        what: Specified,
         /// The kinds there are, in words.
         allowed: String,
         /// What may have been meant.
@@ -183,10 +187,10 @@ pub enum FieldProblem {
         /// What was written.
         found: String,
         /// What is needed.
-        expected: &'static str,
+        expected: Expected,
     },
-    /// Labels that are not as many as inputs.
-    #[error("there are {found} labels but {expected} inputs; they must be equally many")]
+    /// Another number of labels than of inputs.
+    #[error("there are {found} labels for {expected} inputs")]
     LabelCount {
         /// Number of labels.
         found: usize,
@@ -194,7 +198,7 @@ pub enum FieldProblem {
         expected: usize,
     },
     /// Two inputs with the same label.
-    #[error("the label `{label}` is also that of input {first}; labels must differ")]
+    #[error("the label `{label}` is already the label of input {first}; labels must differ")]
     DuplicateLabel {
         /// The label.
         label: String,
@@ -204,6 +208,56 @@ pub enum FieldProblem {
     /// A value out of range.
     #[error("{}", at_its_place(.0))]
     Value(#[from] sottovoce::Error),
+}
+
+/// What a specification describes.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Specified {
+    /// A protocol.
+    #[error("protocol")]
+    Protocol,
+    /// A prior.
+    #[error("prior")]
+    Prior,
+}
+
+/// What a field of a specification must hold.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expected {
+    /// A protocol or a prior.
+    #[error("a {0}")]
+    Specified(Specified),
+    /// Several protocols.
+    #[error("a list of protocols")]
+    Protocols,
+    /// The name of a kind.
+    #[error("the name of a kind")]
+    KindName,
+    /// A number.
+    #[error("a number")]
+    Number,
+    /// A whole number of 0 or more.
+    #[error("a whole number of 0 or more")]
+    Count,
+    /// A whole number that fits a machine word.
+    #[error("a whole number below 2^64; there are at most {} inputs", sottovoce::protocol::MAX_INPUTS)]
+    SmallCount,
+    /// A text.
+    #[error("a text")]
+    Text,
+    /// Several texts.
+    #[error("a list of texts")]
+    Texts,
+    /// Several whole numbers.
+    #[error("a list of whole numbers")]
+    Counts,
+    /// Several numbers.
+    #[error("a list of numbers")]
+    Numbers,
+    /// Rows of numbers.
+    #[error("a list of lists of numbers")]
+    Rows,
 }
 
 /// The kinds of error that front ends tell apart.
@@ -249,12 +303,12 @@ impl Error {
         }
     }
 
-    /// The next step to try, if there is a likely one.
+    /// The next step to try, if there is a likely one that does not depend on the front end.
     pub fn hint(&self) -> Option<String> {
         let meant = |word: &str| format!("did you mean `{word}`?");
         match self {
             Error::UnknownMetric { suggestion, .. } => suggestion.map(meant),
-            Error::Syntax { format: "JSON", message, .. } if message.starts_with("expected value") => {
+            Error::Syntax { format: Syntax::Json, ends_early: false, .. } => {
                 Some("JSON has no NaN or Infinity, and its keys and texts stand in double quotes".into())
             }
             Error::Unreadable { error, .. } if error.kind() == io::ErrorKind::NotFound => {
@@ -264,11 +318,6 @@ impl Error {
             Error::UnreadableTallies { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 Some("tallies are a file as `sottovoce tally` writes it, inline JSON, or `-`".into())
             }
-            Error::Collection(problem) | Error::Tallies { problem, .. } => hint_for_files(problem),
-            Error::Numbers(sottovoce::Error::Unconverged { .. }) => Some(
-                "give it more time with --time-limit, or see the answer as it is with --allow-unconverged"
-                    .into(),
-            ),
             _ => None,
         }
     }
@@ -288,51 +337,17 @@ impl FieldProblem {
             FieldProblem::UnknownKey { suggestion, .. } => suggestion.map(|s| format!("did you mean `{s}`?")),
             FieldProblem::UnknownKind { suggestion: Some(s), .. } => Some(format!("did you mean `{s}`?")),
             FieldProblem::UnknownKind { .. } if matches!(source, Source::Shorthand(_)) => {
-                Some("to name a file, let it end in .json or .toml".into())
+                Some("the name of a file must end in .json or .toml".into())
             }
-            FieldProblem::WrongType { expected, .. }
-                if matches!(source, Source::Shorthand(_)) && expected.contains("protocol") =>
-            {
+            FieldProblem::WrongType {
+                expected: Expected::Protocols | Expected::Specified(Specified::Protocol),
+                ..
+            } if matches!(source, Source::Shorthand(_)) => {
                 Some("a shorthand cannot combine protocols; write inline JSON or a file".into())
             }
             _ => None,
         }
     }
-}
-
-/// The next step to try with the files of a collection.
-fn hint_for_files(problem: &sottovoce_collect::Error) -> Option<String> {
-    use sottovoce_collect::{EndProblem, Error as Problem, ValueProblem};
-    let hint = match problem {
-        Problem::Value { problem: ValueProblem::NoLabels, .. } => {
-            "nothing was written; name the values in the protocol, as in grr:a=3,eps=1,labels=red/green/blue"
-        }
-        Problem::Value { .. } => {
-            "nothing was written; --on-error skip leaves such values out and counts them"
-        }
-        Problem::NoColumn { column, .. } if column == "value" => {
-            "name the column of the values with --column"
-        }
-        Problem::NoValueColumn { column, .. } if column == "report" => {
-            "reports have a column `report`; `sottovoce randomise` makes them of values"
-        }
-        Problem::NoValueColumn { .. } => {
-            "the first line must name the columns; name that of the values with --column"
-        }
-        Problem::Overlap { .. } => {
-            "if they are different collections that came out alike, say --allow-copies"
-        }
-        Problem::Incomplete { problem: EndProblem::After { .. }, .. } => {
-            "name several files one by one, instead of putting them together into one"
-        }
-        Problem::WrongDigest => "if the change was meant, leave the key `digest` out",
-        Problem::NoPlainFile { .. } => "name it by itself, or use a pattern such as 'days/*/*.csv'",
-        Problem::Unwritable { error, .. } if error.get_ref().is_some_and(|inner| inner.is::<Problem>()) => {
-            "say --form supports"
-        }
-        _ => return None,
-    };
-    Some(hint.into())
 }
 
 fn kind_of_numbers(error: &sottovoce::Error) -> ErrorKind {

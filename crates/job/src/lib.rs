@@ -53,7 +53,7 @@ pub use collection::Summary;
 pub use compare::{CompareSpec, Comparison};
 pub use describe::{DescribeSpec, Description};
 pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
-pub use error::{Error, ErrorKind, FieldProblem, Result};
+pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use expected_error::ErrorMeasure;
 pub use sottovoce::{Error as NumbersError, Metric, Protocol, Stop, stop};
@@ -67,7 +67,9 @@ pub use share::share;
 pub use sottovoce::information::{Choice, Progress};
 pub use sottovoce::metric::{Settings, Sought, Step, Watcher};
 pub use sottovoce_collect::tally::Counted;
-pub use sottovoce_collect::{Form, Replacement, destination, replacement};
+pub use sottovoce_collect::{
+    Contents, EndProblem, Error as CollectionError, Form, Replacement, ValueProblem, destination, replacement,
+};
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{Split, SplitSpec};

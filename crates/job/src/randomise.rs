@@ -26,7 +26,7 @@ pub struct RandomiseSpec {
     pub values: String,
     /// The column or key of the values.
     pub column: String,
-    /// Whether values that are no inputs are skipped and counted; otherwise the first one ends the job.
+    /// Whether values outside the protocol's domain are skipped and counted; otherwise the first one ends the job.
     pub skip: bool,
     /// The largest LDP level that the reports may have.
     pub max_ldp: Option<f64>,
@@ -69,7 +69,7 @@ impl RandomiseJob<'_> {
     /// Writes the reports. Until all of them are on the disk, a previous file is untouched.
     ///
     /// # Errors
-    /// A file cannot be read or written, or a value is no input.
+    /// A file cannot be read or written, or a value is outside the protocol's domain.
     pub fn run(&self) -> Result<Summary> {
         let RandomiseSpec { values, column, skip, insecure_test_seed, output, .. } = self.spec;
         let named = &self.protocol.named;
@@ -110,7 +110,7 @@ impl RandomiseJob<'_> {
             facts.insert(2, ("skipped_by_problem", json!(skipped.counts)));
             let lines: Vec<String> = skipped.lines.iter().map(ToString::to_string).collect();
             notes.push(format!(
-                "No report was made for {} values that are no inputs; the first are on lines {}.",
+                "No report was made for {} values outside the protocol's domain; the first are on lines {}.",
                 skipped.total(),
                 lines.join(", ")
             ));
@@ -125,7 +125,12 @@ impl RandomiseJob<'_> {
     }
 }
 
+/// The error that the output cannot be written, or why it should not be.
 pub(crate) fn unwritable(output: &Path, error: std::io::Error) -> CollectError {
+    let error = match error.downcast::<CollectError>() {
+        Ok(refused) => return refused,
+        Err(error) => error,
+    };
     let standard = is_standard_output(output).then(|| "standard output".to_owned());
     let file = standard.unwrap_or_else(|| output.to_string_lossy().into_owned());
     CollectError::Unwritable { file, error }

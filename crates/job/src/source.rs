@@ -1,7 +1,7 @@
 //! Where a specification comes from, and how its text is read without trusting it.
 //!
 //! A file is measured before it is opened and read through a cap, so neither a file of gigabytes nor `/dev/zero` is ever
-//! loaded; bytes that are no text, and no bytes at all, are told apart from bad syntax.
+//! loaded. Bytes that are not text and empty files have errors of their own.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -87,21 +87,26 @@ impl<T> From<T> for Written<T> {
 
 /// How the text of a specification is to be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Syntax {
+pub enum Syntax {
+    /// JSON.
     Json,
+    /// TOML.
     Toml,
+    /// A shorthand such as `grr:a=16,eps=1`.
     Shorthand,
 }
 
-impl Syntax {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+impl fmt::Display for Syntax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Syntax::Json => "JSON",
             Syntax::Toml => "TOML",
             Syntax::Shorthand => "shorthand",
-        }
+        })
     }
+}
 
+impl Syntax {
     /// TOML if the name says so, JSON if it says so or the text starts like an object, else TOML.
     fn of(path: Option<&Path>, text: &str) -> Self {
         let is = |wanted: &str| {
@@ -186,7 +191,7 @@ fn open(path: &Path, limit: u64) -> Result<std::fs::File> {
         return Err(Error::Directory { source_name });
     }
     if metadata.len() > limit {
-        return Err(Error::TooBig { source_name, limit, format: "JSON" });
+        return Err(Error::TooBig { source_name, limit, format: Syntax::Json });
     }
     note(Input::File(path.to_owned()));
     std::fs::File::open(path).map_err(unreadable)
@@ -202,7 +207,7 @@ fn read(
     let text = text(&source_name, bytes, example)?;
     let syntax = Syntax::of(path, &text);
     if syntax == Syntax::Toml && text.len() as u64 > MAX_TOML_BYTES {
-        return Err(Error::TooBig { source_name, limit: MAX_TOML_BYTES, format: "TOML" });
+        return Err(Error::TooBig { source_name, limit: MAX_TOML_BYTES, format: Syntax::Toml });
     }
     Ok((source_name, syntax, text))
 }
@@ -214,12 +219,12 @@ fn bytes(source: &Source, reader: impl Read, limit: u64) -> Result<Vec<u8>> {
         return Err(Error::Unreadable { source_name: source.clone(), error });
     }
     if bytes.len() as u64 > limit {
-        return Err(Error::TooBig { source_name: source.clone(), limit, format: "JSON" });
+        return Err(Error::TooBig { source_name: source.clone(), limit, format: Syntax::Json });
     }
     Ok(bytes)
 }
 
-/// The bytes as text, unless they are none or nothing.
+/// The bytes as text, unless they are not UTF-8 or empty.
 fn text(source: &Source, bytes: Vec<u8>, example: &'static str) -> Result<String> {
     let source_name = source.clone();
     let text = match String::from_utf8(bytes) {

@@ -59,8 +59,9 @@ impl TallySpec {
         tally.counted = counted.clone();
         tally.add(files, &protocol.identity)?;
         if let (0, Some(example)) = (tally.n, tally.rejections.examples.first()) {
-            let example = told(example, &inputs);
-            return Err(CollectError::NothingCounted { rejected: tally.rejections.total(), example }.into());
+            let Example { file, line, reason } = *example;
+            let (rejected, file) = (tally.rejections.total(), inputs[file].to_string());
+            return Err(CollectError::NothingCounted { rejected, file, line, reason }.into());
         }
         write(&tally, &protocol, &self.output)?;
         Ok(summary(&tally, &protocol, &self.output, &inputs))

@@ -5,6 +5,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use sottovoce::protocol::Specification;
 use sottovoce_job::{Error, NamedProtocol, PriorSpec, ProtocolSpec, read_prior, read_protocol};
 
 /// A valid protocol of every kind, plain, labelled and nested.
@@ -29,6 +30,34 @@ fn protocols() -> Vec<Value> {
         json!({"kind": "mixture", "weights": [0.25, 0.75],
                "parts": [grr, {"kind": "product", "factors": [grr, {"kind": "lh", "a": 3, "epsilon": 1.0}]}]}),
     ]
+}
+
+/// A protocol carries a specification that reads as what the user wrote, names aside, and gives the protocol again.
+#[test]
+fn the_specification_that_a_protocol_carries_is_the_one_that_was_written() {
+    for json in protocols() {
+        let named = check(&json.to_string()).unwrap();
+        let carried = named.protocol.specification();
+        let text = serde_json::to_string(&carried).unwrap();
+        assert_eq!(serde_json::from_str::<Specification>(&text).unwrap(), carried);
+        let written = ProtocolSpec::from(carried);
+        assert_eq!(serde_json::to_string(&written).unwrap(), text);
+        assert_eq!(check(&text).unwrap().protocol, named.protocol);
+        let unlabelled = |spec: &ProtocolSpec| strip_labels(serde_json::to_value(spec).unwrap());
+        assert_eq!(unlabelled(&written), unlabelled(&named.spec));
+    }
+}
+
+fn strip_labels(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(key, _)| key != "labels")
+            .map(|(key, value)| (key, strip_labels(value)))
+            .collect(),
+        Value::Array(items) => items.into_iter().map(strip_labels).collect(),
+        other => other,
+    }
 }
 
 /// A valid prior of every kind, on three values.

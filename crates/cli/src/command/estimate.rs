@@ -11,17 +11,17 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce estimate -p grr:a=3,eps=1 --tallies tallies.json
-      Linear, nearest and most likely frequencies, with 90 % intervals.
+      The linear, norm_sub and maximum likelihood estimates, with 90 % confidence intervals.
 
   sottovoce estimate -t t.json --estimator all --level 0.95 --picture estimates.svg
-      All estimators side by side, and as a picture; of the protocol that the tallies name.
+      All estimators side by side, also as a picture. The tallies name their protocol.
 
-Tallies are {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 9}]} or, where reports support values,
-{\"n\": 9, \"supports\": [5, 4, 0]}: how many reports support each value.
+Tallies are {\"n\": 9, \"counts\": [{\"y\": 0, \"count\": 9}]} or, for unary encoding, subset selection
+and local hash, {\"n\": 9, \"supports\": [5, 4, 0]}: how many reports support each value.
 
 Estimators: linear, clip, norm, norm_mul, norm_sub, base_cut, ml, posterior_mean, or all.";
 
-/// Frequencies from tallies, by several estimators side by side, always with intervals.
+/// Estimate shares from tallies, by several estimators side by side, with confidence intervals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EstimateArguments {
@@ -30,13 +30,13 @@ pub(crate) struct EstimateArguments {
     /// Estimators, separated by commas [default: linear,norm_sub,ml]
     #[arg(short, long = "estimator", value_name = "NAME", value_delimiter = ',')]
     estimators: Vec<String>,
-    /// Level of the intervals, such as 0.95 or 95%
+    /// Level of the confidence intervals, such as 0.95 or 95%
     #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
-    /// Gap in nats within which the search for the most likely frequencies ends [default: 1e-6]
+    /// Largest gap, in nats, between the likelihood found and its maximum [default: 1e-6]
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     tolerance: Option<f64>,
-    /// Also give the covariance of the linear estimate (in JSON)
+    /// Also output the covariance of the linear estimate (in JSON)
     #[arg(long)]
     covariance: bool,
     #[command(flatten)]

@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FiguresArguments {
-    /// The directory to write to; it is made if there is none
+    /// The directory to write to, created if needed
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]

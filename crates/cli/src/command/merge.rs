@@ -9,11 +9,12 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce merge monday.json tuesday.json -o week.json
-      The sum of two tallies of one protocol.
+      The sum of two tallies of the same protocol.
 
-  sottovoce merge 'days/*.json' -o all.json";
+  sottovoce merge 'days/*.json' -o all.json
+      All files that match a pattern.";
 
-/// Several tallies to one, in any order: the same as one tally of all reports.
+/// Add up several tallies, in any order; the sum equals one tally of all reports.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArguments {

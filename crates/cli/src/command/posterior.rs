@@ -15,43 +15,43 @@ use crate::output::write_file;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce posterior -p grr:a=16,eps=1 --tallies tallies.json
-      How common each value is, with 90 % intervals.
+      The share of each value, with 90 % credible intervals.
 
   sottovoce posterior -t T.json --picture P.svg
-      Of the protocol that the tallies name, as those of `sottovoce tally` do. Also a picture:
-      intervals, the prior behind and the linear estimate beside them.
+      The tallies of `sottovoce tally` name their protocol. Also a picture of the intervals,
+      with the prior and the linear estimate for comparison.
 
   sottovoce posterior -t T.json --draws 4000 --draws-out D.csv
-      Also joint draws of all frequencies, at most four thousand.
+      Also joint draws of all shares, at most four thousand.
 
   sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
       --tallies '{\"counts\":[{\"y\":0,\"count\":1604},{\"y\":1,\"count\":831}]}'
-      Tallies may be written on the command line.
+      Tallies on the command line.
 
 A tallies file is {\"n\": 1000, \"counts\": [{\"y\": 0, \"count\": 17}, …]}, where y is an
 output: a number; for unary encoding and subset selection the list of inputs
 whose bit is set; for local hash [seed, z]; for a mixture [part, y]; for a
 product [y, y, …].";
 
-/// What tallies say about the distribution of the values, and about the population itself.
+/// The posterior of the values' distribution and of the population's counts, given tallies.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PosteriorArguments {
     #[command(flatten)]
     collected: CollectedArguments,
-    /// Probability of the intervals, such as 0.95 or 95%
+    /// Probability of the credible intervals, such as 0.95 or 95%
     #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
     /// Number of joint draws to write; Markov chains keep at most 4000
     #[arg(long, value_name = "K", default_value_t = 1000)]
     draws: usize,
-    /// Write joint draws of all frequencies to this file: Parquet if its name ends in .parquet, CSV otherwise
+    /// Write joint draws of all shares to this file: Parquet if its name ends in .parquet, CSV otherwise
     #[arg(long, value_name = "FILE")]
     draws_out: Option<PathBuf>,
     /// Points of each marginal density, in JSON
     #[arg(long, value_name = "K", default_value_t = 0)]
     grid: usize,
-    /// Give the answer of Markov chains that have not converged, with a warning
+    /// Accept Markov chains that have not converged, with a warning
     #[arg(long)]
     allow_unconverged: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
         write_file(path, &draws(&report, path)?)?;
         let kept = report.posterior.draws.p.len();
         if kept < arguments.draws {
-            let words = format!("{} has {kept} draws: the Markov chains kept no more", path.display());
+            let words = format!("{}: only {kept} draws are available", path.display());
             say(AnsiColor::Yellow, "warning", &words);
         }
     }

@@ -9,24 +9,26 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce randomise -p grr:a=3,eps=1 values.csv -o reports.csv
-      Each value in the column `value` (0, 1 or 2) becomes one report.
+      One report for each value (0, 1 or 2) in the column `value`.
 
   sottovoce randomise -p protocol.json answers.parquet --column colour -o reports.parquet
-      Values as the labels that protocol.json names.
+      The values are the labels in protocol.json, and stand in the column `colour`.
 
   sottovoce randomise -p oue:a=128,eps=1 - -o reports.jsonl < values.jsonl
-      From standard input, as lines such as {\"value\": 17}.
+      From standard input, with lines such as {\"value\": 17}.
 
   sottovoce randomise -p best.json --max-ldp 1 values.csv -o reports.csv
-      Only if the exact level of the reports is 1 or less.
+      Refuse if the exact LDP level of the reports is above 1.
 
   sottovoce randomise -p grr:a=3,eps=1 values.csv -o - | sottovoce tally - -o tallies.json
       Reports that never touch the disk.
 
-Files may be CSV, JSON Lines or Parquet; values also compressed (gzip, zstd). Reports are in the
-format that the name of their file ends with, and CSV on standard output (-o -). The exact privacy level is part of the summary.";
+Values may be CSV, JSON Lines or Parquet, also compressed (gzip, zstd). The name of the output
+says the format of the reports (.csv, .jsonl, .parquet); on standard output (-o -) it is CSV.
+If the protocol has labels, values must be labels; otherwise they are the numbers from 0.
+The summary includes the exact LDP level of the reports.";
 
-/// On the user's side: values to reports, by exact arithmetic and the operating system's randomness.
+/// On the user's side: turn values into reports, by exact arithmetic and with the operating system's randomness.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RandomiseArguments {
@@ -38,10 +40,10 @@ pub(crate) struct RandomiseArguments {
     /// The column (or JSON key) of the values
     #[arg(long, value_name = "NAME", default_value = "value")]
     column: String,
-    /// What to do with a value that is none of the inputs
+    /// What to do with a value outside the protocol's domain
     #[arg(long, value_enum, default_value_t)]
     on_error: OnError,
-    /// Refuse a protocol whose reports would have an LDP level above this, by exact arithmetic
+    /// Largest LDP level that the reports may have, checked by exact arithmetic
     #[arg(long, value_name = "E", value_parser = level, allow_negative_numbers = true)]
     max_ldp: Option<f64>,
     /// INSECURE, for tests only: draw from this seed instead of the operating system's randomness
@@ -51,20 +53,20 @@ pub(crate) struct RandomiseArguments {
     output: CollectionOutput,
 }
 
-/// What to do with a bad value.
+/// What to do with a value outside the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum OnError {
-    /// Write nothing, and say where it is
+    /// Write nothing, and report where the value is
     #[default]
     Stop,
-    /// Make no report for it, and count it
+    /// Leave the value out, and count it
     Skip,
 }
 
 /// An LDP level.
 fn level(text: &str) -> std::result::Result<f64, String> {
     let level = text.parse::<f64>().ok().filter(|level| *level >= 0.0);
-    level.ok_or_else(|| "a level is a number of 0 or more".into())
+    level.ok_or_else(|| "an LDP level is a number of 0 or more".into())
 }
 
 pub(crate) fn run(arguments: &RandomiseArguments) -> Result {

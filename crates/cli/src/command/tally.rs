@@ -10,15 +10,15 @@ use crate::watch;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce tally reports.parquet -o tallies.json
-      The protocol is the one that the file names.
+      The file names its protocol.
 
   sottovoce tally reports/ 'more/*.csv.gz' -o tallies.json
-      Directories, patterns and compressed files; files that are there twice are refused.
+      Directories, patterns and compressed files. A file that is given twice is refused.
 
   sottovoce tally -p oue:a=128,eps=1 - --form supports -o tallies.json < reports.csv
-      From standard input, of a file that does not name its protocol.";
+      From standard input, for reports that do not name their protocol.";
 
-/// On the aggregator's side: how often each output was reported.
+/// On the aggregator's side: count how often each output was reported.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TallyArguments {

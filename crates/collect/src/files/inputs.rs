@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::pattern::{matches, metadata};
 use crate::destination::{is_standard_output, own};
-use crate::error::{Error, Result};
+use crate::error::{Damage, Error, NotAFile, Result};
 
 /// A file to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl std::fmt::Display for Input {
 /// incomplete. Nothing else is left out in silence.
 ///
 /// # Errors
-/// A file does not exist, a directory cannot be read or has something in it that is no file, a pattern or directory has no file, or a file
+/// A file does not exist, a directory cannot be read or has something in it that is not a file, a pattern or directory has no file, or a file
 /// is named twice.
 pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
     let mut inputs = Vec::new();
@@ -89,15 +89,20 @@ fn directory(path: &Path) -> Result<Vec<PathBuf>> {
 fn plain(path: PathBuf, found: &fs::Metadata, argument: &str) -> Result<PathBuf> {
     let what = match () {
         () if found.is_file() => return Ok(path),
-        () if found.is_dir() => "a directory",
-        () => "a pipe or a device",
+        () if found.is_dir() => NotAFile::Directory,
+        () => NotAFile::Stream,
     };
     let path = Input::File(path).to_string();
-    Err(Error::NoPlainFile { path, what, argument: argument.to_owned() })
+    Err(Error::NotAFile { path, what, argument: argument.to_owned() })
 }
 
+/// The error that an input cannot be read, or how it is damaged if its reader found that.
 pub(crate) fn unreadable(input: &Input, error: io::Error) -> Error {
-    Error::Unreadable { file: input.to_string(), error }
+    let file = input.to_string();
+    match error.downcast::<Damage>() {
+        Ok(damage) => Error::Damaged { file, damage },
+        Err(error) => Error::Unreadable { file, error },
+    }
 }
 
 /// Refuses an output that is one of the inputs: what was read would be gone.

@@ -1,6 +1,6 @@
 //! One column of a Parquet file, batch by batch, without holding a group of rows.
 
-use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::basic::{Compression as Codec, ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
@@ -12,6 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 use super::guard::guarded;
 use super::page_header::PageHeader;
 use super::source::Raw;
+use crate::error::Damage;
 
 /// Rows that are handled at a time.
 const BATCH: usize = 1 << 14;
@@ -61,25 +62,39 @@ const MAX_PAGE: i64 = 128 << 20;
 const FIRST_HEADER: usize = 1 << 12;
 const MAX_HEADER: usize = 16 << 20;
 
-/// Refuses a file whose groups have other numbers of rows than the file, more rows than so many bytes can have, or too large a page in the
+/// Refuses a file with a codec that is not supported, whose groups have other numbers of rows than the file, more rows than so many bytes can have, or too large a page in the
 /// column.
 pub(crate) fn check(reader: &dyn FileReader, column: usize, raw: &Raw) -> Result<()> {
     check_rows(reader, raw.length)?;
     for group in reader.metadata().row_groups() {
+        check_codec(group.column(column).compression())?;
         let (mut at, length) = guarded(|| Ok(group.column(column).byte_range()))?;
         let end = at.checked_add(length).filter(|end| *end <= raw.length);
-        let end = end.ok_or_else(|| contradiction("a column ends behind the file"))?;
+        let end = end.ok_or_else(|| contradiction(Damage::ColumnEnd))?;
         while at < end {
             let header = page_header(raw, at, end)?;
             if header.uncompressed > MAX_PAGE {
-                return Err(contradiction(&format!("a page becomes {} bytes", header.uncompressed)));
+                let damage = Damage::PageSize { bytes: header.uncompressed, most: MAX_PAGE };
+                return Err(contradiction(damage));
             }
             let compressed =
-                u64::try_from(header.compressed).map_err(|_| contradiction("a page has a negative size"))?;
+                u64::try_from(header.compressed).map_err(|_| contradiction(Damage::PageHeader))?;
             at = at.saturating_add(header.length as u64).saturating_add(compressed);
         }
     }
     Ok(())
+}
+
+/// Refuses a codec that this program was not built with.
+fn check_codec(codec: Codec) -> Result<()> {
+    let codec = match codec {
+        Codec::UNCOMPRESSED | Codec::SNAPPY | Codec::GZIP(_) | Codec::ZSTD(_) => return Ok(()),
+        Codec::LZO => "LZO",
+        Codec::BROTLI(_) => "BROTLI",
+        Codec::LZ4 => "LZ4",
+        Codec::LZ4_RAW => "LZ4_RAW",
+    };
+    Err(contradiction(Damage::Codec { codec }))
 }
 
 fn page_header(raw: &Raw, at: u64, end: u64) -> Result<PageHeader> {
@@ -89,22 +104,22 @@ fn page_header(raw: &Raw, at: u64, end: u64) -> Result<PageHeader> {
         match PageHeader::read(&(raw.read)(at, length.min(left))?) {
             Some(header) => return Ok(header),
             None if length < left && length < MAX_HEADER => length *= 8,
-            None => return Err(contradiction("a page has no header")),
+            None => return Err(contradiction(Damage::PageHeader)),
         }
     }
 }
 
 fn check_rows(reader: &dyn FileReader, bytes: u64) -> Result<()> {
-    let claimed = |rows: i64| u64::try_from(rows).map_err(|_| contradiction("a number of rows is negative"));
+    let claimed = |rows: i64| u64::try_from(rows).map_err(|_| contradiction(Damage::Rows));
     let all = claimed(reader.metadata().file_metadata().num_rows())?;
     if all > bytes.saturating_mul(MAX_ROWS_A_BYTE) {
-        return Err(contradiction(&format!("{bytes} bytes cannot have {all} rows")));
+        return Err(contradiction(Damage::Rows));
     }
     let groups = reader.metadata().row_groups().iter();
-    let sum = groups.map(|group| claimed(group.num_rows())).try_fold(0u64, |sum, rows| {
-        sum.checked_add(rows?).ok_or_else(|| contradiction("there are too many rows"))
-    })?;
-    if sum == all { Ok(()) } else { Err(contradiction(&format!("its groups have {sum} rows of {all}"))) }
+    let sum = groups
+        .map(|group| claimed(group.num_rows()))
+        .try_fold(0u64, |sum, rows| sum.checked_add(rows?).ok_or_else(|| contradiction(Damage::Rows)))?;
+    if sum == all { Ok(()) } else { Err(contradiction(Damage::RowCount { found: sum, claimed: all })) }
 }
 
 /// Refuses a column whose pages have other numbers of values than their group has rows.
@@ -123,11 +138,12 @@ pub(crate) fn check_pages(reader: &dyn FileReader, column: usize) -> Result<()> 
 }
 
 fn wrong_rows(found: u64, claimed: i64) -> ParquetError {
-    contradiction(&format!("a group of rows has {found} of {claimed}"))
+    // The numbers of rows were checked: none is negative.
+    contradiction(Damage::RowCount { found, claimed: claimed as u64 })
 }
 
-fn contradiction(words: &str) -> ParquetError {
-    ParquetError::General(words.to_owned())
+fn contradiction(damage: Damage) -> ParquetError {
+    ParquetError::External(Box::new(damage))
 }
 
 /// The position of a column at the top level.
@@ -180,7 +196,7 @@ pub(crate) fn visit(
         ColumnReader::ByteArrayColumnReader(_) => {
             batches::<ByteArrayType>(reader, places, |values, rows| visit(Batch::Bytes(values), rows))
         }
-        _ => Err(contradiction("its column is of another type than it claims")),
+        _ => Err(contradiction(Damage::ColumnType)),
     }
 }
 

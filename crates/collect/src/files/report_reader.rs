@@ -15,7 +15,7 @@ use super::report_end::{Found, Headed};
 use super::report_writer::{COLUMN, CREATOR, END_METADATA, METADATA};
 use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
 use crate::digest::Digest;
-use crate::error::{EndProblem, Error, Result};
+use crate::error::{Contents, EndProblem, Error, HeaderPlace, Result};
 use crate::header::{End, Header, HeaderProblem};
 use crate::rejection::{Reason, shown};
 use crate::tally::{Accumulator, Tallier};
@@ -68,7 +68,7 @@ impl ReportFile {
             Body::JsonLines { lines, first } => count_json_lines(&input, lines, first, file, tallier)?,
             Body::Parquet { reader, column, end } => {
                 let counted = count_parquet(&*reader, column, file, tallier);
-                let digest = counted.map_err(|error| damaged(&input, &error))?;
+                let digest = counted.map_err(|error| damaged(&input, error))?;
                 let end = end.map(|text| End::read(&text).ok_or(EndProblem::Missing)).transpose();
                 let end = end.map_err(|problem| Error::Incomplete { file: input.to_string(), problem })?;
                 Found { digest, end, ..Found::default() }
@@ -79,11 +79,11 @@ impl ReportFile {
 }
 
 /// A header, which must be one if it looks like one: else a letter that changes would take away what it says.
-fn header(input: &Input, text: Vec<u8>, what: &'static str) -> Result<Headed> {
+fn header(input: &Input, text: Vec<u8>, place: HeaderPlace) -> Result<Headed> {
     let file = input.to_string();
     match Header::read(&text) {
         Ok(header) => Ok(Some((header, text))),
-        Err(HeaderProblem::None(why)) => Err(Error::BadHeader { file, what, why }),
+        Err(HeaderProblem::None(fault)) => Err(Error::BadHeader { file, place, fault }),
         Err(HeaderProblem::Version(version)) => Err(Error::Version { file, version }),
     }
 }
@@ -94,7 +94,7 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
     let (_, mut names) = lines.line(input, MAX_HEADER)?.ok_or_else(|| no_header(false))?;
     let mut found = None;
     if let Some(text) = names.strip_prefix(b"#") {
-        found = header(input, text.to_vec(), "no header of reports, though it begins with #")?;
+        found = header(input, text.to_vec(), HeaderPlace::Comment)?;
         (_, names) = lines.line(input, MAX_LINE)?.ok_or_else(|| no_header(false))?;
     }
     if names.trim_ascii().is_empty() {
@@ -103,8 +103,8 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
     let names: Vec<&[u8]> = names.split(|byte| *byte == b',').map(unquoted).collect();
     let mut named = names.iter().enumerate().filter(|(_, name)| **name == COLUMN.as_bytes());
     // The names are not quoted: where there are none they are values.
-    let (at, _) =
-        named.next().ok_or(Error::NoValueColumn { file: file.clone(), column, columns: names.len() })?;
+    let (columns, wanted) = (names.len(), Contents::Reports);
+    let (at, _) = named.next().ok_or(Error::NoValueColumn { file: file.clone(), column, columns, wanted })?;
     if named.next().is_some() {
         return Err(Error::TwoColumns { file, column: COLUMN.to_owned() });
     }
@@ -118,7 +118,7 @@ fn json_lines(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
     }
     match first {
         Some((_, text)) if json_report(&text).is_none() => {
-            let found = header(input, text, "neither a header of reports nor a report")?;
+            let found = header(input, text, HeaderPlace::JsonLine)?;
             Ok((found, Body::JsonLines { lines, first: None }))
         }
         first => Ok((None, Body::JsonLines { lines, first })),
@@ -133,8 +133,8 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
         entry.and_then(|KeyValue { value, .. }| value.clone()).map(String::into_bytes)
     };
     let found = match text(METADATA) {
-        Some(text) => header(input, text, "no header of reports")?,
-        None if names_us(raw).map_err(|error| damaged(input, &error))? => {
+        Some(text) => header(input, text, HeaderPlace::Metadata)?,
+        None if names_us(raw).map_err(|error| damaged(input, error))? => {
             return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
         }
         None => None,
@@ -143,12 +143,13 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
     let (file, name) = (input.to_string(), COLUMN.to_owned());
     let Some(column) = position(&*reader, COLUMN) else {
         let found = columns.iter().map(|column| column.path().string()).collect::<Vec<_>>().join(", ");
-        return Err(Error::NoColumn { file, column: name, found: shown(found.as_bytes()) });
+        let (found, wanted) = (shown(found.as_bytes()), Contents::Reports);
+        return Err(Error::NoColumn { file, column: name, found, wanted });
     };
     if !holds_reports(&columns[column]) {
         return Err(Error::ColumnType { file, column: name });
     }
-    check(&*reader, column, raw).map_err(|error| damaged(input, &error))?;
+    check(&*reader, column, raw).map_err(|error| damaged(input, error))?;
     let end = text(END_METADATA);
     Ok((found, Body::Parquet { reader, column, end }))
 }

@@ -10,12 +10,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 
 use super::FileFormat;
 use super::guard::guarded;
 use super::inputs::{Input, unreadable};
-use crate::error::{Error, Result};
+use crate::error::{Compression, Damage, Error, Result};
 
 /// Longest first line, which may hold a protocol: as long as a specification.
 pub(crate) const MAX_HEADER: usize = 64 << 20;
@@ -113,11 +114,11 @@ fn unpacked(mut raw: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn Read>> {
     }
     let packed = Rc::new(Cell::new(0));
     let raw = Metered { reader: raw, read: Rc::clone(&packed) };
-    let plain: Box<dyn Read> = match gzip {
-        true => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
-        false => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
+    let (plain, compression): (Box<dyn Read>, _) = match gzip {
+        true => (Box::new(flate2::bufread::MultiGzDecoder::new(raw)), Compression::Gzip),
+        false => (Box::new(zstd::stream::read::Decoder::with_buffer(raw)?), Compression::Zstandard),
     };
-    Ok(Box::new(Bounded { reader: plain, read: 0, packed }))
+    Ok(Box::new(Bounded { reader: plain, compression, read: 0, packed }))
 }
 
 /// Counts the bytes that are taken from a reader.
@@ -148,17 +149,33 @@ impl<R: BufRead> BufRead for Metered<R> {
 /// What is decompressed, as long as it is not too much for what it was.
 struct Bounded {
     reader: Box<dyn Read>,
+    compression: Compression,
     read: u64,
     packed: Rc<Cell<u64>>,
 }
 
+impl Bounded {
+    /// What an error of the decompressor means. Errors of the system have a number, and stay as they are.
+    fn damaged(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            _ if error.raw_os_error().is_some() => error,
+            io::ErrorKind::UnexpectedEof => invalid(Damage::CompressedEnd(self.compression)),
+            _ => invalid(Damage::Compressed(self.compression)),
+        }
+    }
+}
+
+fn invalid(damage: Damage) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, damage)
+}
+
 impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
+        let count = self.reader.read(buffer).map_err(|error| self.damaged(error))?;
         self.read += count as u64;
         if self.read > ALWAYS_ALLOWED + self.packed.get().saturating_mul(MAX_RATIO) {
-            let message = format!("it becomes more than {MAX_RATIO} times larger when it is decompressed");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            return Err(invalid(Damage::Expansion { ratio: MAX_RATIO }));
         }
         Ok(count)
     }
@@ -166,16 +183,38 @@ impl Read for Bounded {
 
 fn parquet<R: ChunkReader + Clone + 'static>(input: &Input, bytes: R) -> Result<Source> {
     let raw = bytes.clone();
-    let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, &error))?;
+    let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, error))?;
     let raw = Raw { length: raw.len(), read: Box::new(move |start, length| raw.get_bytes(start, length)) };
     Ok(Source::Parquet(Box::new(reader), raw))
 }
 
-pub(crate) fn damaged(input: &Input, error: &parquet::errors::ParquetError) -> Error {
-    let words = error.to_string();
-    // The reader's own words, which may quote the file.
-    let message = words.chars().filter(|c| !c.is_control()).take(300).collect();
-    Error::Damaged { file: input.to_string(), message }
+/// What the reader of Parquet files found. Its own words are not repeated: they may quote the file, and few people know what they mean.
+pub(crate) fn damaged(input: &Input, error: ParquetError) -> Error {
+    let file = input.to_string();
+    let damage = match error {
+        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) => Damage::ParquetEnd,
+        ParquetError::NYI(_) => Damage::Unsupported,
+        ParquetError::External(cause) => match found_in(cause) {
+            Ok(damage) => damage,
+            Err(error) => return unreadable(input, error),
+        },
+        _ => Damage::Parquet,
+    };
+    Error::Damaged { file, damage }
+}
+
+/// The damage that we found ourselves, or what the system said.
+fn found_in(cause: Box<dyn std::error::Error + Send + Sync>) -> std::result::Result<Damage, io::Error> {
+    let cause = match cause.downcast::<Damage>() {
+        Ok(damage) => return Ok(*damage),
+        Err(cause) => cause,
+    };
+    match cause.downcast::<io::Error>() {
+        Ok(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Damage::ParquetEnd),
+        // Only the system gives a number; all else is about the contents.
+        Ok(error) if error.raw_os_error().is_some() => Err(*error),
+        _ => Ok(Damage::Parquet),
+    }
 }
 
 /// A file that many threads read at places of their own. (Copies of a file's handle share one place, and groups of rows that are read at
@@ -218,7 +257,7 @@ impl ChunkReader for Positioned {
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         if self.length < start.saturating_add(length as u64) {
-            return Err(parquet::errors::ParquetError::EOF("the file is cut off".into()));
+            return Err(ParquetError::EOF("the file is cut off".into()));
         }
         let mut bytes = vec![0; length];
         Place { file: Arc::clone(&self.file), at: start }.read_exact(&mut bytes)?;

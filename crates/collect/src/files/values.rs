@@ -13,12 +13,12 @@ use parquet::schema::types::Type;
 
 use super::FileFormat;
 use super::guard::guarded;
-use super::inputs::Input;
+use super::inputs::{Input, unreadable};
 use super::json_value::json_value;
 use super::parquet_column::{check, check_pages};
 use super::source::{Lines, MAX_LINE, Raw, Source, damaged, open};
 use crate::domain::{Domain, ValueProblem};
-use crate::error::{Error, Result};
+use crate::error::{Contents, Error, Result};
 use crate::rejection::shown;
 
 /// Values that were skipped.
@@ -51,7 +51,7 @@ pub struct ValueReader<'d> {
     pub domain: &'d Domain,
     /// The column or key.
     pub column: &'d str,
-    /// Whether values that are no inputs are skipped; otherwise they end the reading.
+    /// Whether values outside the protocol's domain are skipped; otherwise they end the reading.
     pub skip: bool,
 }
 
@@ -99,7 +99,7 @@ impl ValueReader<'_> {
     /// Visits the values in the file, in order and in batches.
     ///
     /// # Errors
-    /// The file cannot be read or has no such column, a value is no input (unless skipped), or a visit failed.
+    /// The file cannot be read or has no such column, a value is outside the protocol's domain (unless skipped), or a visit failed.
     pub fn read(&self, input: &Input, visit: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<Skipped> {
         let (skipped, batch) = (Skipped::default(), Vec::with_capacity(BATCH));
         let mut collector = Collector { reader: self, input, skipped, batch, visit };
@@ -130,7 +130,10 @@ fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
         (Some(_), None) if names.len() == 1 => single_column(collector, lines),
         (Some((at, _)), None) => table(collector, lines, at, names.len()),
         (Some(_), Some(_)) => Err(Error::TwoColumns { file, column: column.to_owned() }),
-        (None, _) => Err(Error::NoValueColumn { file, column: column.to_owned(), columns: names.len() }),
+        (None, _) => {
+            let (column, wanted) = (column.to_owned(), Contents::Values);
+            Err(Error::NoValueColumn { file, column, columns: names.len(), wanted })
+        }
     }
 }
 
@@ -195,7 +198,7 @@ fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: us
         csv::ErrorKind::Io(system) if system.kind() == io::ErrorKind::FileTooLarge => {
             Error::LongRow { file: file.clone(), line, longest }
         }
-        _ => Error::Damaged { file: file.clone(), message: error.to_string() },
+        _ => unreadable(collector.input, error.into()),
     };
     // Carriage returns are taken off here, because a reader that does it counts their lines late. A line feed at the end makes all lines alike, and a quote that is never
     // closed has swallowed the last one.
@@ -256,10 +259,11 @@ fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw
         file: input.to_string(),
         column: column.to_owned(),
         found: shown(names.join(", ").as_bytes()),
+        wanted: Contents::Values,
     })?;
     let field = schema.get_fields()[at].clone();
     let projection = Type::group_type_builder(schema.name()).with_fields(vec![field]).build();
-    let damaged = |error| damaged(input, &error);
+    let damaged = |error| damaged(input, error);
     for (leaf, description) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         // A column may be a list or a group, whose leaves have more values than rows.
         if description.path().parts().first().is_some_and(|name| name == column) {
@@ -278,7 +282,7 @@ fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw
             Some(Field::Null) | None => collector.value(line, Err(ValueProblem::Missing))?,
             Some(Field::Str(text)) => collector.text(line, text.as_bytes())?,
             Some(Field::Bytes(bytes)) => collector.text(line, bytes.data())?,
-            // A whole double in Rust's words has no point, and any other is no input.
+            // A whole double in Rust's words has no point, and no other is in the domain.
             Some(Field::Double(value)) => collector.text(line, value.to_string().as_bytes())?,
             Some(Field::Float(value)) => collector.text(line, value.to_string().as_bytes())?,
             Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {

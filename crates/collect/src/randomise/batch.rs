@@ -27,7 +27,7 @@ impl<'r> Batches<'r> {
     /// The bytes of the reports on these values, one after another.
     ///
     /// # Errors
-    /// A value is no input, or the operating system gives no randomness.
+    /// A value is outside the protocol's domain, or the operating system provides no randomness.
     pub fn reports(&mut self, values: &[usize]) -> Result<Vec<u8>> {
         let (length, first) = (self.randomiser.layout().length(), self.stream);
         self.stream += values.len().div_ceil(CHUNK) as u64;

@@ -1,6 +1,6 @@
 //! Random words for real secrets: ChaCha with twelve rounds, keyed by the operating system.
 //!
-//! A seed of one's own makes reports predictable and is for tests only; its name says so wherever it appears.
+//! A given seed makes reports predictable and is for tests only, which its name says wherever it appears.
 
 use std::fmt;
 

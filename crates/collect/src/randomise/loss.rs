@@ -19,7 +19,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Nothing is told.
+    /// The report says nothing about the value.
     pub fn none() -> Self {
         Loss::Finite { numerator: BigUint::from(1u8), denominator: BigUint::from(1u8) }
     }

@@ -43,6 +43,7 @@ pub use generator::{Generator, Randomness};
 pub use loss::Loss;
 pub use realised::{ExactMatrix, Realised};
 
+use sottovoce::protocol::UnarySetting;
 use sottovoce::{Output, Protocol};
 
 use crate::error::{Error, Result};
@@ -168,7 +169,12 @@ fn declared_level(protocol: &Protocol) -> Option<f64> {
         Protocol::GeneralisedRandomisedResponse(grr) => Some(grr.epsilon()),
         Protocol::LocalHash(hash) => Some(hash.epsilon()),
         Protocol::SubsetSelection(subset) => Some(subset.epsilon()),
-        Protocol::UnaryEncoding(_) if protocol.kind() != "ue" => protocol.level().ok(),
+        Protocol::UnaryEncoding(unary) => match unary.setting() {
+            UnarySetting::Rappor { epsilon }
+            | UnarySetting::Oue { epsilon }
+            | UnarySetting::Blh { epsilon } => Some(epsilon),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! One sampler a kind of protocol: from a value and random words to the bytes of a report, by comparisons of whole numbers alone.
 
-use sottovoce::protocol::{UnaryEncoding, bucket};
+use sottovoce::protocol::{UnaryEncoding, UnarySetting, bucket};
 use sottovoce::{Output, Protocol};
 
 use super::chance::{Chance, Wheel};
@@ -106,15 +106,15 @@ impl Response {
 }
 
 impl Bits {
-    fn new(a: usize, ue: &UnaryEncoding, level: f64) -> Self {
+    fn new(a: usize, ue: &UnaryEncoding) -> Self {
         let half = Chance::new(super::chance::ALL / 2);
-        let (kappa, lambda) = match sottovoce::Channel::kind(ue) {
-            "rappor" => {
-                let flip = Chance::odds(1, 1, level / 2.0, 1);
+        let (kappa, lambda) = match ue.setting() {
+            UnarySetting::Rappor { epsilon } => {
+                let flip = Chance::odds(1, 1, epsilon / 2.0, 1);
                 (flip.complement(), flip)
             }
-            "oue" => (half, Chance::odds(1, 1, level, 1)),
-            "blh" => (Chance::odds(1, 1, level, 1).complement(), half),
+            UnarySetting::Oue { epsilon } => (half, Chance::odds(1, 1, epsilon, 1)),
+            UnarySetting::Blh { epsilon } => (Chance::odds(1, 1, epsilon, 1).complement(), half),
             _ => {
                 let (kappa, lambda) =
                     (Chance::rounded_down(ue.bits().kappa), Chance::rounded_up(ue.bits().lambda));
@@ -231,10 +231,7 @@ impl Sampler {
             Protocol::GeneralisedRandomisedResponse(grr) => {
                 Sampler::Response(Response::new(a, grr.epsilon()))
             }
-            Protocol::UnaryEncoding(ue) => {
-                // Unwrap safety: the level of unary encoding follows from its two probabilities.
-                Sampler::Bits(Bits::new(a, ue, protocol.level().unwrap()))
-            }
+            Protocol::UnaryEncoding(ue) => Sampler::Bits(Bits::new(a, ue)),
             Protocol::LocalHash(hash) => {
                 let g = hash.buckets();
                 let response = (g > 1).then(|| Response::new(g, hash.epsilon()));

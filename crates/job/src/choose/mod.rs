@@ -19,12 +19,12 @@ use sottovoce::metric::{Settings, Watcher};
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
 use crate::admission::{admit, choice_bytes};
-use crate::design::{Candidate, Family, Sizing, search_heard, specification, unlimited};
+use crate::design::{Candidate, Family, Sizing, search_heard, unlimited};
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure, ExpectedError};
 use crate::metrics::MetricEvaluation;
 use crate::source::Written;
-use crate::spec::PriorSpec;
+use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::check_users;
 use crate::users::{Target, UsersSpec, Wanted};
 use runner::{Criterion, Runner, ranked};
@@ -200,7 +200,7 @@ impl Chooser<'_> {
         let hear = |progress: &Progress| search_heard(self.watcher, progress);
         let effort = Effort { seed: self.spec.settings.seed, observer: Some(&hear), ..Effort::default() };
         let design = best_protocol(&self.prior, requirement, effort).ok()?;
-        let spec = specification(&design.protocol).ok()?;
+        let spec = ProtocolSpec::from(design.protocol.specification());
         Runner::new("best of all", design.protocol, spec, None)
     }
 

@@ -5,11 +5,9 @@
 
 mod family;
 mod frontier;
-mod specification;
 
 pub use family::{Candidate, Family, Sizing};
 pub use frontier::{Axis, CURVES, Frontier, FrontierPoint, FrontierSpec};
-pub(crate) use specification::specification;
 
 use std::ops::ControlFlow;
 
@@ -167,7 +165,7 @@ impl DesignJob {
         let hear = |progress: &Progress| search_heard(watcher, progress);
         let effort = effort(&self.settings, &hear);
         let Design { protocol, certificate, .. } = best_protocol(&self.prior, &self.requirement, effort)?;
-        let mut best = self.candidate("best", &protocol, specification(&protocol)?, &METRICS, None);
+        let mut best = self.candidate("best", &protocol, protocol.specification().into(), &METRICS, None);
         if let Some(n) = self.users {
             best.evaluations.extend(self.evaluations(&protocol, &OF_USERS, Some(n), watcher));
         }
@@ -206,7 +204,7 @@ impl DesignJob {
             requirement: self.requirement,
             prior: self.prior_spec.clone(),
             goal: Metric::AggregatorDistribution,
-            best: candidate("best", &protocol, specification(&protocol)?),
+            best: candidate("best", &protocol, protocol.specification().into()),
             certificate: Proof::Information { gap, multipliers },
             comparison: candidates(&self.prior, &self.requirement, &self.settings)
                 .into_iter()
@@ -263,7 +261,7 @@ impl DesignJob {
         }
         let Some(set) = difference_set(a, subset.size()) else { return Ok(Vec::new()) };
         let protocol = block_selection(a, &set, subset.epsilon())?;
-        let spec = specification(&protocol)?;
+        let spec = ProtocolSpec::from(protocol.specification());
         Ok(vec![self.candidate("block design", &protocol, spec, &METRICS, None)])
     }
 }

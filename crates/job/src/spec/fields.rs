@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::tree::{Tree, shown};
-use crate::error::{Error, FieldProblem, Result};
+use crate::error::{Error, Expected, FieldProblem, Result, Specified};
 use crate::source::Source;
 use crate::suggestion::closest;
 
@@ -21,7 +21,7 @@ impl Path<'_> {
     }
 
     /// The error that `tree` stands here where something else is needed.
-    pub(crate) fn wrong_type(&self, tree: &Tree, expected: &'static str) -> Error {
+    pub(crate) fn wrong_type(&self, tree: &Tree, expected: Expected) -> Error {
         self.error(FieldProblem::WrongType { found: tree.description(), expected })
     }
 }
@@ -49,12 +49,11 @@ impl Kind {
     pub(crate) fn of<'p>(
         tree: Tree,
         path: &'p Path<'p>,
-        what: &'static str,
+        what: Specified,
         kinds: &'static [Kind],
     ) -> Result<Fields<'p>> {
         let Tree::Object(entries) = tree else {
-            let expected = if what == "prior" { "a prior" } else { "a protocol" };
-            return Err(path.wrong_type(&tree, expected));
+            return Err(path.wrong_type(&tree, Expected::Specified(what)));
         };
         let kind = named(&entries, path, what, kinds)?;
         let fields = Fields { kind, path, entries };
@@ -70,7 +69,7 @@ impl Kind {
 fn named(
     entries: &[(String, Tree)],
     path: &Path<'_>,
-    what: &'static str,
+    what: Specified,
     kinds: &'static [Kind],
 ) -> Result<&'static Kind> {
     let names = || kinds.iter().map(|kind| kind.name);
@@ -85,7 +84,7 @@ fn named(
             let kind = shown(name);
             Path::Key(path, "kind").error(FieldProblem::UnknownKind { kind, what, allowed, suggestion })
         }),
-        Some(tree) => Err(Path::Key(path, "kind").wrong_type(tree, "the name of a kind")),
+        Some(tree) => Err(Path::Key(path, "kind").wrong_type(tree, Expected::KindName)),
     }
 }
 
@@ -154,7 +153,7 @@ fn words<'k>(keys: impl Iterator<Item = &'k str>) -> String {
 pub(crate) fn number(tree: Tree, path: &Path<'_>) -> Result<f64> {
     match tree {
         Tree::Number(value) => Ok(value),
-        other => Err(path.wrong_type(&other, "a number")),
+        other => Err(path.wrong_type(&other, Expected::Number)),
     }
 }
 
@@ -164,11 +163,10 @@ pub(crate) fn count(tree: Tree, path: &Path<'_>) -> Result<usize> {
         Tree::Number(value) if value.fract() == 0.0 && (0.0..usize::MAX as f64).contains(&value) => {
             Ok(value as usize)
         }
-        Tree::Number(value) if value.fract() == 0.0 && value > 0.0 => Err(path.wrong_type(
-            &Tree::Number(value),
-            "a whole number below 2^64; there are at most 16777216 inputs",
-        )),
-        other => Err(path.wrong_type(&other, "a whole number of 0 or more")),
+        Tree::Number(value) if value.fract() == 0.0 && value > 0.0 => {
+            Err(path.wrong_type(&Tree::Number(value), Expected::SmallCount))
+        }
+        other => Err(path.wrong_type(&other, Expected::Count)),
     }
 }
 
@@ -176,13 +174,13 @@ pub(crate) fn count(tree: Tree, path: &Path<'_>) -> Result<usize> {
 pub(crate) fn text(tree: Tree, path: &Path<'_>) -> Result<String> {
     match tree {
         Tree::Text(text) => Ok(text),
-        other => Err(path.wrong_type(&other, "a text")),
+        other => Err(path.wrong_type(&other, Expected::Text)),
     }
 }
 
 /// A list whose items are read by `item`; `expected` says of what.
 pub(crate) fn list<T>(
-    expected: &'static str,
+    expected: Expected,
     item: impl Fn(Tree, &Path<'_>) -> Result<T>,
 ) -> impl Fn(Tree, &Path<'_>) -> Result<Vec<T>> {
     move |tree, path| match tree {
@@ -196,10 +194,10 @@ pub(crate) fn list<T>(
 
 /// A list of numbers.
 pub(crate) fn numbers(tree: Tree, path: &Path<'_>) -> Result<Vec<f64>> {
-    list("a list of numbers", number)(tree, path)
+    list(Expected::Numbers, number)(tree, path)
 }
 
 /// A list of lists of numbers.
 pub(crate) fn rows(tree: Tree, path: &Path<'_>) -> Result<Vec<Vec<f64>>> {
-    list("a list of lists of numbers", numbers)(tree, path)
+    list(Expected::Rows, numbers)(tree, path)
 }

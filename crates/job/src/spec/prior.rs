@@ -8,7 +8,7 @@ use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
 
 use super::fields::{Kind, Path, number, numbers, rows};
 use super::tree::Tree;
-use crate::error::{FieldProblem, Result};
+use crate::error::{FieldProblem, Result, Specified};
 use crate::source::Written;
 
 /// A prior as written. The number of values is that of the protocol it is used with.
@@ -61,7 +61,7 @@ pub(crate) fn kinds() -> Vec<&'static str> {
 impl PriorSpec {
     /// Reads a prior from a tree, checking keys and types.
     pub(crate) fn from_tree(tree: Tree, path: &Path<'_>) -> Result<Self> {
-        let mut fields = Kind::of(tree, path, "prior", KINDS)?;
+        let mut fields = Kind::of(tree, path, Specified::Prior, KINDS)?;
         Ok(match fields.kind.name {
             "symmetric" => PriorSpec::Symmetric { alpha: fields.take("alpha", number)? },
             "dirichlet" => PriorSpec::Dirichlet { alpha: fields.take("alpha", numbers)? },

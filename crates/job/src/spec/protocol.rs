@@ -7,12 +7,13 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use sottovoce::Protocol;
 use sottovoce::design::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::protocol::Specification;
 
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
 use super::prior::{PriorSpec, entry};
 use super::tree::{Tree, shown};
 use crate::admission::{admit, size_search_bytes};
-use crate::error::{FieldProblem, Result};
+use crate::error::{Expected, FieldProblem, Result, Specified};
 use crate::source::Written;
 
 /// A protocol as written, with names for its inputs if it has any.
@@ -103,8 +104,8 @@ pub(crate) fn kinds() -> Vec<&'static str> {
 impl ProtocolSpec {
     /// Reads a protocol from a tree, checking keys and types.
     pub(crate) fn from_tree(tree: Tree, path: &Path<'_>) -> Result<Self> {
-        let mut fields = Kind::of(tree, path, "protocol", KINDS)?;
-        let labels = fields.take_optional("labels", list("a list of texts", text))?;
+        let mut fields = Kind::of(tree, path, Specified::Protocol, KINDS)?;
+        let labels = fields.take_optional("labels", list(Expected::Texts, text))?;
         Ok(ProtocolSpec { kind: ProtocolKind::from_fields(&mut fields)?, labels })
     }
 
@@ -204,7 +205,7 @@ fn best(
 impl ProtocolKind {
     fn from_fields(fields: &mut Fields<'_>) -> Result<Self> {
         use ProtocolKind as K;
-        let parts = || list("a list of protocols", ProtocolSpec::from_tree);
+        let parts = || list(Expected::Protocols, ProtocolSpec::from_tree);
         Ok(match fields.kind.name {
             "grr" => K::Grr { a: fields.take("a", count)?, epsilon: fields.take("epsilon", number)? },
             "ue" => K::Ue {
@@ -225,9 +226,7 @@ impl ProtocolKind {
                 k: fields.take_optional("k", count)?,
                 epsilon: fields.take("epsilon", number)?,
             },
-            "deterministic" => {
-                K::Deterministic { map: fields.take("map", list("a list of whole numbers", count))? }
-            }
+            "deterministic" => K::Deterministic { map: fields.take("map", list(Expected::Counts, count))? },
             "erasure" => K::Erasure { a: fields.take("a", count)?, reveal: fields.take("reveal", number)? },
             "matrix" => K::Matrix { rows: fields.take("rows", rows)? },
             "composition" => K::Composition { steps: fields.take("steps", parts())? },
@@ -331,6 +330,37 @@ impl ProtocolKind {
 impl From<ProtocolKind> for ProtocolSpec {
     fn from(kind: ProtocolKind) -> Self {
         ProtocolSpec { kind, labels: None }
+    }
+}
+
+/// The specification that a protocol carries, written out. It has no names for its inputs.
+impl From<Specification> for ProtocolSpec {
+    fn from(specification: Specification) -> Self {
+        ProtocolKind::from(specification).into()
+    }
+}
+
+impl From<Specification> for ProtocolKind {
+    fn from(specification: Specification) -> Self {
+        use ProtocolKind as K;
+        use Specification as S;
+        let written = |parts: Vec<S>| parts.into_iter().map(ProtocolSpec::from).collect();
+        match specification {
+            S::Identity { a } => K::Identity { a },
+            S::Grr { a, epsilon } => K::Grr { a, epsilon },
+            S::Ue { a, kappa, lambda } => K::Ue { a, kappa, lambda },
+            S::Rappor { a, epsilon } => K::Rappor { a, epsilon },
+            S::Oue { a, epsilon } => K::Oue { a, epsilon },
+            S::Blh { a, epsilon } => K::Blh { a, epsilon },
+            S::Lh { a, g, epsilon } => K::Lh { a, g: Some(g), epsilon },
+            S::Subset { a, k, epsilon } => K::Subset { a, k: Some(k), epsilon },
+            S::Deterministic { map } => K::Deterministic { map },
+            S::Erasure { a, reveal } => K::Erasure { a, reveal },
+            S::Matrix { rows } => K::Matrix { rows },
+            S::Composition { steps } => K::Composition { steps: written(steps) },
+            S::Product { factors } => K::Product { factors: written(factors) },
+            S::Mixture { weights, parts } => K::Mixture { weights, parts: written(parts) },
+        }
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) fn parse(text: &str, source: &Source) -> Result<Tree> {
     let mut column = kind.chars().count() + 2;
     for pair in rest.split(',').filter(|_| !rest.trim().is_empty()) {
         let fail = |message: String| {
-            let (source_name, format) = (source.clone(), Syntax::Shorthand.name());
-            Err(Error::Syntax { source_name, format, message, line: 1, column })
+            let (source_name, format) = (source.clone(), Syntax::Shorthand);
+            Err(Error::Syntax { source_name, format, message, ends_early: false, line: 1, column })
         };
         let Some((key, value)) = pair.split_once('=') else {
             return fail(format!("`{}` is not of the form key=value", shown(pair)));

@@ -25,10 +25,14 @@ impl Tree {
     pub(crate) fn of_json(text: &str, source: &Source) -> Result<Self> {
         let parsed = serde_json::from_str::<Tree>(text);
         parsed.map_err(|error| {
+            let place = (error.line(), error.column());
+            if error.is_eof() {
+                return unfinished(source, Syntax::Json, place);
+            }
             let message = error.to_string();
             // The parser's own message ends with the place, which we give ourselves.
             let message = message.split(" at line ").next().unwrap_or_default();
-            syntax_error(source, Syntax::Json, message, (error.line(), error.column()))
+            syntax_error(source, Syntax::Json, message, place)
         })
     }
 
@@ -63,13 +67,20 @@ pub(crate) fn number_text(value: f64) -> String {
     }
 }
 
-fn syntax_error(source: &Source, syntax: Syntax, message: &str, (line, column): (usize, usize)) -> Error {
+/// A text that ends before it is complete.
+fn unfinished(source: &Source, format: Syntax, (line, column): (usize, usize)) -> Error {
+    let (source_name, message) = (source.clone(), "the text ends too early".into());
+    Error::Syntax { source_name, format, message, ends_early: true, line, column }
+}
+
+fn syntax_error(source: &Source, format: Syntax, message: &str, (line, column): (usize, usize)) -> Error {
     let source_name = source.clone();
+    // Both parsers refuse deep nesting, and say so only in their words.
     if message.contains("recurs") {
         return Error::TooNested { source_name };
     }
     let message = shown_within(message.trim(), 200);
-    Error::Syntax { source_name, format: syntax.name(), message, line, column }
+    Error::Syntax { source_name, format, message, ends_early: false, line, column }
 }
 
 /// Line and column, from 1, of a byte.
@@ -180,11 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn bad_syntax_is_told_with_its_place() {
+    fn bad_syntax_is_reported_with_its_place() {
         let error = json("{\"a\": 3,\n \"b\"").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "inline JSON: not valid JSON: EOF while parsing an object (line 2, column 4)"
+            "inline JSON: not valid JSON: the text ends too early (line 2, column 4)"
         );
         let error = Tree::of_toml("a = 3\nb = ", &Source::StandardInput).unwrap_err();
         assert!(matches!(error, Error::Syntax { line: 2, .. }), "{error}");

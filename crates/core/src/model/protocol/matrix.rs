@@ -22,12 +22,21 @@ pub const COLUMN_TOLERANCE: f64 = 1e-9;
 const PROPORTIONAL_BITS: i32 = 44;
 
 /// A `b × a` column-stochastic matrix, `rows[y][x] = Q_{y|x}`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Matrix {
     a: usize,
     entries: Vec<f64>,
     /// The relative error of the entries: 0 where they were given.
     rounding: f64,
+    /// The entries as they were given, where a column was divided by its sum.
+    given: Option<Vec<f64>>,
+}
+
+/// Equal as channels: how the entries were given before columns were divided by their sums does not matter.
+impl PartialEq for Matrix {
+    fn eq(&self, other: &Self) -> bool {
+        (self.a, &self.entries, self.rounding) == (other.a, &other.entries, other.rounding)
+    }
 }
 
 impl Matrix {
@@ -58,7 +67,7 @@ impl Matrix {
     /// A matrix whose columns are known to sum to 1 up to rounding.
     pub(crate) fn from_stochastic(a: usize, entries: Vec<f64>) -> Self {
         debug_assert_eq!(entries.len() % a, 0);
-        Matrix { a, entries, rounding: 0.0 }
+        Matrix { a, entries, rounding: 0.0, given: None }
     }
 
     /// The same matrix, whose entries were computed with this relative error.
@@ -74,6 +83,7 @@ impl Matrix {
                 return Err(Error::ColumnSum { x, sum, tolerance: COLUMN_TOLERANCE });
             }
             if (sum - 1.0).abs() > rounding {
+                self.given.get_or_insert_with(|| self.entries.clone());
                 self.entries.iter_mut().skip(x).step_by(self.a).for_each(|q| *q /= sum);
                 self.rounding = rounding;
             }
@@ -84,6 +94,11 @@ impl Matrix {
     /// The rows.
     pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
         self.entries.chunks_exact(self.a)
+    }
+
+    /// The rows as they were given, before columns were divided by their sums.
+    pub(super) fn given_rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.given.as_ref().unwrap_or(&self.entries).chunks_exact(self.a)
     }
 
     /// The canonical form: rows of zeros dropped, proportional rows merged, in order of first appearance.

@@ -11,10 +11,19 @@ use crate::model::output::Output;
 /// `M_w(Q¹,…,Q^k)`: reports `(j, Q^j(x))` with probability `w_j`, so `Q_{(j,y)|x} = w_j Q^j_{y|x}`.
 ///
 /// Rows are numbered part after part. The parts stay as they are until something needs the matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Mixture {
     weights: Vec<f64>,
+    /// The weights before they were divided by their sum.
+    given_weights: Vec<f64>,
     parts: Vec<Protocol>,
+}
+
+/// Equal as channels: how the weights were given before they were divided by their sum does not matter.
+impl PartialEq for Mixture {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.weights, &self.parts) == (&other.weights, &other.parts)
+    }
 }
 
 impl Mixture {
@@ -28,12 +37,18 @@ impl Mixture {
             let (left_length, right_length) = (weights.len(), parts.len());
             return Err(Error::Lengths { left: "weights", left_length, right: "parts", right_length });
         }
-        Ok(Mixture { weights: distribution("weights", weights)?, parts })
+        let given_weights = weights.clone();
+        Ok(Mixture { weights: distribution("weights", weights)?, given_weights, parts })
     }
 
     /// The weights.
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// The weights as they were given, before they were divided by their sum.
+    pub(super) fn given_weights(&self) -> &[f64] {
+        &self.given_weights
     }
 
     /// The parts.

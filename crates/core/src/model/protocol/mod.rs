@@ -30,6 +30,7 @@ mod matrix;
 mod mixture;
 mod product;
 mod rank;
+mod specification;
 mod subset_selection;
 mod support;
 mod unary_encoding;
@@ -46,9 +47,10 @@ pub use matrix::{COLUMN_TOLERANCE, Matrix, MergedRows};
 pub use mixture::Mixture;
 pub use product::Product;
 pub use rank::{AMBIGUITY, Rank, RowSpace};
+pub use specification::Specification;
 pub use subset_selection::SubsetSelection;
 pub(crate) use support::supported;
-pub use unary_encoding::UnaryEncoding;
+pub use unary_encoding::{UnaryEncoding, UnarySetting};
 
 use crate::model::error::{Error, Result, in_range};
 

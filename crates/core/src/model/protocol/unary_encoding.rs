@@ -11,10 +11,33 @@ use crate::model::output::Output;
 /// independent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnaryEncoding {
-    kind: &'static str,
+    setting: UnarySetting,
     a: usize,
     level: f64,
     bits: BitNoise,
+}
+
+/// Which of the usual settings a unary encoding has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum UnarySetting {
+    /// Any two probabilities `κ ≥ λ`.
+    Probabilities,
+    /// Basic RAPPOR.
+    Rappor {
+        /// The LDP level.
+        epsilon: f64,
+    },
+    /// Optimised unary encoding.
+    Oue {
+        /// The LDP level.
+        epsilon: f64,
+    },
+    /// Binary local hash.
+    Blh {
+        /// The LDP level.
+        epsilon: f64,
+    },
 }
 
 impl UnaryEncoding {
@@ -30,7 +53,12 @@ impl UnaryEncoding {
             return Err(Error::KappaBelowLambda { kappa, lambda });
         }
         let bits = BitNoise::new(kappa, lambda);
-        Ok(UnaryEncoding { kind: "ue", a: check_inputs(a)?, level: bits.level(), bits })
+        Ok(UnaryEncoding {
+            setting: UnarySetting::Probabilities,
+            a: check_inputs(a)?,
+            level: bits.level(),
+            bits,
+        })
     }
 
     /// See [`BitNoise::rappor`].
@@ -38,8 +66,8 @@ impl UnaryEncoding {
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn rappor(a: usize, epsilon: f64) -> Result<Self> {
-        let level = check_epsilon(epsilon)?;
-        Ok(UnaryEncoding { kind: "rappor", a: check_inputs(a)?, level, bits: BitNoise::rappor(level) })
+        let (level, setting) = (check_epsilon(epsilon)?, UnarySetting::Rappor { epsilon });
+        Ok(UnaryEncoding { setting, a: check_inputs(a)?, level, bits: BitNoise::rappor(level) })
     }
 
     /// See [`BitNoise::oue`].
@@ -47,8 +75,8 @@ impl UnaryEncoding {
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn oue(a: usize, epsilon: f64) -> Result<Self> {
-        let level = check_epsilon(epsilon)?;
-        Ok(UnaryEncoding { kind: "oue", a: check_inputs(a)?, level, bits: BitNoise::oue(level) })
+        let (level, setting) = (check_epsilon(epsilon)?, UnarySetting::Oue { epsilon });
+        Ok(UnaryEncoding { setting, a: check_inputs(a)?, level, bits: BitNoise::oue(level) })
     }
 
     /// Binary local hash in its unary form: [`BitNoise::local_hash`] with two buckets.
@@ -56,14 +84,24 @@ impl UnaryEncoding {
     /// # Errors
     /// `a` or `epsilon` is out of range.
     pub fn blh(a: usize, epsilon: f64) -> Result<Self> {
-        let level = check_epsilon(epsilon)?;
-        Ok(UnaryEncoding { kind: "blh", a: check_inputs(a)?, level, bits: BitNoise::local_hash(2, level) })
+        let (level, setting) = (check_epsilon(epsilon)?, UnarySetting::Blh { epsilon });
+        Ok(UnaryEncoding { setting, a: check_inputs(a)?, level, bits: BitNoise::local_hash(2, level) })
     }
 
     /// The unary encoding that has the same likelihood vectors as local hash into `g` buckets.
     pub(super) fn of_local_hash(a: usize, g: usize, epsilon: f64) -> Self {
         let level = if g == 1 { 0.0 } else { epsilon };
-        UnaryEncoding { kind: "ue", a, level, bits: BitNoise::local_hash(g, epsilon) }
+        UnaryEncoding {
+            setting: UnarySetting::Probabilities,
+            a,
+            level,
+            bits: BitNoise::local_hash(g, epsilon),
+        }
+    }
+
+    /// Which of the usual settings it has.
+    pub fn setting(&self) -> UnarySetting {
+        self.setting
     }
 
     /// The noise on each bit.
@@ -98,7 +136,12 @@ pub(super) fn is_subset(members: &[usize], a: usize) -> bool {
 
 impl Channel for UnaryEncoding {
     fn kind(&self) -> &'static str {
-        self.kind
+        match self.setting {
+            UnarySetting::Probabilities => "ue",
+            UnarySetting::Rappor { .. } => "rappor",
+            UnarySetting::Oue { .. } => "oue",
+            UnarySetting::Blh { .. } => "blh",
+        }
     }
 
     fn inputs(&self) -> usize {

@@ -1,0 +1,53 @@
+//! The next step to try after an error, in the words of the command line: the libraries do not know the names of its flags.
+
+use sottovoce_job::{CollectionError, Contents, EndProblem, Error, NumbersError, ValueProblem};
+
+/// What to try next, if there is a likely remedy.
+pub(crate) fn hint(error: &Error) -> Option<String> {
+    let hint = match error {
+        Error::Collection(problem) | Error::Tallies { problem, .. } => hint_for_files(problem)?,
+        Error::Numbers(NumbersError::TooMuchMemory { .. }) => "allow more with --max-memory",
+        Error::Numbers(NumbersError::Unconverged { .. }) => {
+            "allow more time with --time-limit, or take the answer as it is with --allow-unconverged"
+        }
+        other => return other.hint(),
+    };
+    Some(hint.into())
+}
+
+/// What to try next with the files of a collection.
+fn hint_for_files(problem: &CollectionError) -> Option<&'static str> {
+    use CollectionError as Problem;
+    let hint = match problem {
+        Problem::Value { problem: ValueProblem::NoLabels, .. } => {
+            "nothing was written; name the values in the protocol, as in grr:a=3,eps=1,labels=red/green/blue"
+        }
+        Problem::Value { problem: ValueProblem::NumberForLabel, .. } => {
+            "nothing was written; if this is the wrong column, name the right one with --column"
+        }
+        Problem::Value { .. } => {
+            "nothing was written; --on-error skip leaves such values out and counts them"
+        }
+        Problem::NoColumn { wanted: Contents::Values, .. } => "name the column of the values with --column",
+        Problem::NoColumn { wanted: Contents::Reports, .. }
+        | Problem::NoValueColumn { wanted: Contents::Reports, .. } => {
+            "reports have a column `report`; `sottovoce randomise` makes reports from values"
+        }
+        Problem::NoValueColumn { wanted: Contents::Values, .. } => {
+            "the first line must name the columns; say which one has the values with --column"
+        }
+        Problem::NoProtocol { .. } => "give the protocol with --protocol",
+        Problem::NoPatterns => "tally the reports with --form patterns",
+        Problem::TooManyPatterns { .. } => "use --form supports",
+        Problem::Overlap { .. } => {
+            "if these are different collections that happen to agree, use --allow-copies"
+        }
+        Problem::Incomplete { problem: EndProblem::After { .. }, .. } => {
+            "give several files one by one, instead of joining them into one"
+        }
+        Problem::WrongDigest => "if the change was intended, remove the key `digest`",
+        Problem::NotAFile { .. } => "name it by itself, or use a pattern such as 'days/*/*.csv'",
+        _ => return None,
+    };
+    Some(hint)
+}
