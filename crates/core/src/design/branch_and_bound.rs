@@ -14,7 +14,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::direction::{Classes, Direction};
 use super::price::{Cost, Gains, Prices};

@@ -13,8 +13,8 @@
 //! E[P_x P_z/(v·P)]        = the same without s and w, over α0
 //! ```
 
+use crate::numerics::parallel::*;
 use faer::{Mat, Side};
-use rayon::prelude::*;
 
 use super::direction::{Classes, Direction};
 use super::price::{Gains, LeakageOf, SecondOrder};

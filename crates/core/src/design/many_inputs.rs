@@ -14,10 +14,10 @@
 //! ```
 //! so two means at `k` bound the gains of the sizes above it, and sizes are added where that bound is not below the tolerance.
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 use super::certificate::Certificate;
 use super::{Design, Effort, subset_mixture};

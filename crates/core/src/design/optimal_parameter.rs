@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rayon::prelude::*;
 
 use crate::estimate::SupportRates;
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;

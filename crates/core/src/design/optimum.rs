@@ -1,6 +1,6 @@
 //! The search for the best protocol: solve for the weights of some directions, price all directions, add those that gain, repeat.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::branch_and_bound::{BranchAndBound, CLOSE, Cone, Patience, Search, all_two_valued};
 use super::candid::{Candid, Multipliers};

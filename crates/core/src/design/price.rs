@@ -7,7 +7,7 @@
 //! `h` is convex and 1-homogeneous, and so is the leakage `ℓ`. With `K` such that `vᵀ K v = dᵀ J⁻¹ d` both `vᵀ K v` and `v·P` are sums of products
 //! of something of the point and something of the direction, so that many points are priced side by side.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::candid::Candid;
 use super::direction::Direction;

@@ -8,10 +8,10 @@
 //! `−E tr(J⁻¹ J_j J⁻¹ J_k)` are sums over the points of the rule. Since `Σ θ_j h_j = a − 1` at every point (but for corrections), the dual gap is
 //! `λᵀb − (a − 1) = Σ θ_j z_j` with the slacks `z_j = λᵀa_j − h_j`.
 
+use crate::numerics::parallel::*;
 use faer::linalg::matmul::matmul;
 use faer::prelude::Solve;
 use faer::{Accum, Mat, Par};
-use rayon::prelude::*;
 
 use super::direction::{Classes, Direction};
 use super::rule::{Node, Rule};

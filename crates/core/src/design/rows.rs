@@ -7,10 +7,10 @@
 //! ```
 //! This is not concave in the rows, so what comes out is no more than a guess, which is priced like any other. Zeros stay zeros.
 
+use crate::numerics::parallel::*;
 use faer::linalg::matmul::matmul;
 use faer::prelude::Solve;
 use faer::{Accum, Mat, Par};
-use rayon::prelude::*;
 
 use super::direction::Direction;
 use super::price::LeakageOf;

@@ -1,6 +1,6 @@
 //! Points of the prior at which a design is judged, and how far means over them may be off.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::calibration::{calibration, mean_product};
 use super::direction::Classes;

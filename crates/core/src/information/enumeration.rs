@@ -16,7 +16,7 @@
 //! # Accuracy
 //! Absolute error below `1e-13` on all entries of the reference (`tests/finite_users.rs`).
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use crate::likelihood::reduced::Reduced;
 use crate::model::evaluation::{Evaluation, Method};

@@ -23,12 +23,12 @@
 //! # Cost
 //! `O(n a²)` a draw and `O(n a)` a walk. `n·a` numbers are held for each thread.
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 use super::aggregator::InformationOptions;
 use super::monte_carlo::mean;

@@ -11,7 +11,7 @@
 //! `1e-12` on the reference; the probabilities of all tallies sum to 1 within `1e-12` at `a = 3`, `n = 1000` (tests). The distance
 //! from 1 is part of the stated error.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use crate::likelihood::polynomials::{EXACT_CUTOFF, Polynomials, Window};
 use crate::model::evaluation::{Evaluation, Method};

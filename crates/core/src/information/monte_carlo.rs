@@ -9,8 +9,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
-use rayon::prelude::*;
 
 use super::aggregator::InformationOptions;
 use super::progress::{Observer, Progress};
@@ -133,6 +133,7 @@ mod tests {
     use rand::RngExt;
 
     use super::*;
+    use crate::numerics::stop::Stop;
 
     #[test]
     fn a_perfect_control_leaves_no_error() {
@@ -152,8 +153,8 @@ mod tests {
         let options = InformationOptions { tolerance: 0.01, ..InformationOptions::default() };
         let draw = |rng: &mut ChaCha8Rng| vec![rng.random::<f64>()];
         let found = mean(nothing, &options, &draw).unwrap();
-        let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(found, single.install(|| mean(nothing, &options, &draw)).unwrap());
+        let single = Stop::new().run(Some(1), || mean(nothing, &options, &draw)).unwrap();
+        assert_eq!(found, single.unwrap());
         assert!(found.error <= 0.01 && (found.value - 0.5).abs() < 0.05);
     }
 

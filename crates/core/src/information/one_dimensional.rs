@@ -22,7 +22,7 @@
 //! # Accuracy
 //! Against the enumeration of all tallies: `1e-12` for `n ≤ 300` (tests). Rounding costs `n · 4e-16`, part of the stated error.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::lattice::Lattice;
 use super::users::{Marginal, binomial_nodes, mean, point_term};

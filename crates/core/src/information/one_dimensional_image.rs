@@ -17,7 +17,7 @@
 
 use std::f64::consts::{E, PI};
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use crate::model::protocol::{Channel, Matrix};
 use crate::numerics::gauss::legendre_on_unit;

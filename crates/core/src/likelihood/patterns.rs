@@ -1,8 +1,8 @@
 //! Reports that are sets of inputs, as packed bits: unary encoding, local hash, subset selection.
 
+use crate::numerics::parallel::*;
 use faer::Mat;
 use rand::{Rng, RngExt};
-use rayon::prelude::*;
 
 use super::dense_rows::DenseRows;
 use super::{Likelihood, RowLikelihood, Senders, Slope};

@@ -1,6 +1,6 @@
 //! Average privacy, and the two informations it is made of.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::Settings;
 use super::monte_carlo::mean_over_draws;

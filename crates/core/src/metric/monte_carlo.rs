@@ -1,8 +1,8 @@
 //! Means over any prior, by plain Monte Carlo: the last resort.
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rayon::prelude::*;
 
 use super::Settings;
 use crate::model::absence::Absence;

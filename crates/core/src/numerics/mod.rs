@@ -7,6 +7,7 @@ pub mod control_variates;
 pub mod dirichlet_mean;
 pub mod gauss;
 pub mod panels;
+pub(crate) mod parallel;
 pub(crate) mod quadratic_form;
 pub mod random;
 pub(crate) mod search;

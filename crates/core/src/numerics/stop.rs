@@ -77,6 +77,15 @@ impl Stop {
         threads: Option<usize>,
         work: impl FnOnce() -> T + Send,
     ) -> Result<T, NoResult> {
+        self.on_threads(threads, || caught(work))?.map_err(|Stopped| NoResult::Stopped)
+    }
+
+    #[cfg(feature = "parallel")]
+    fn on_threads<T: Send>(
+        &self,
+        threads: Option<usize>,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, NoResult> {
         let stop = self.clone();
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads.unwrap_or(0))
@@ -84,16 +93,29 @@ impl Stop {
             .start_handler(move |_| CURRENT.set(Some(stop.clone())))
             .build()
             .map_err(|error| NoResult::NoThreads { reason: error.to_string() })?;
-        pool.install(|| caught(work)).map_err(|Stopped| NoResult::Stopped)
+        Ok(pool.install(work))
+    }
+
+    /// On the calling thread, whatever the number of threads asked for.
+    #[cfg(not(feature = "parallel"))]
+    fn on_threads<T: Send>(&self, _: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T, NoResult> {
+        let before = CURRENT.replace(Some(self.clone()));
+        let done = work();
+        CURRENT.set(before);
+        Ok(done)
     }
 }
 
 /// On how many threads the run of this thread works.
 pub fn threads() -> usize {
-    rayon::current_num_threads()
+    #[cfg(feature = "parallel")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    1
 }
 
 /// Bytes of the stack of each thread, as main threads have.
+#[cfg(feature = "parallel")]
 const STACK: usize = 8 << 20;
 
 /// Ends the computation if it was asked to.
@@ -122,7 +144,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
 
 #[cfg(test)]
 mod tests {
-    use rayon::prelude::*;
+    use crate::numerics::parallel::*;
 
     use super::*;
 

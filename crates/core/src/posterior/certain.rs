@@ -3,7 +3,7 @@
 //! `k_x` users surely hold `x`, the other `u = n − Σ k_x` said nothing. So `P ~ Dir(α + k)` in closed form, and `T_x − k_x` is beta-binomial: `u` users of whom each
 //! holds `x` with probability `P_x`.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};

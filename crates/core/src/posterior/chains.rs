@@ -14,9 +14,9 @@
 
 use std::ops::ControlFlow;
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::summary::{Diagnostics, PosteriorOptions};
 use crate::information::Progress;

@@ -12,7 +12,7 @@
 //! # Cost
 //! `a · Σ_{u<n} C(u+a−1, a−1)` steps for each part of the prior; at most [`MIXTURE_BUDGET`] of them are spent.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};

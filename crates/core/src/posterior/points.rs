@@ -2,7 +2,7 @@
 //!
 //! Given the point the users' values are independent given their reports, so the moments of `T` are those of sums of independent indicators.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
 use crate::likelihood::Senders;

@@ -3,8 +3,8 @@
 //! By products of polynomials for few reports ([`super::polynomials`]), by independent shares for many ([`super::shares`]). Both answer for one Dirichlet part of the prior; here the
 //! parts are put together, weighed by their evidence.
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
-use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture};

@@ -12,7 +12,7 @@
 //! Given `T` the posterior of `P` is `Dir(α + T)`, so `(n + α_0) E[P_x] − α_x = E[T_x]` for each part. Both sides are means over the same draws, of different functions. An
 //! answer in which they differ by more than [`MAX_DEVIATION`] standard errors is refused.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
 use super::marginal::{grid, others};

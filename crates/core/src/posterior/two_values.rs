@@ -2,8 +2,8 @@
 //!
 //! `P_1 = 1 − P_0`, so the posterior is the density `p^{α_0−1} (1−p)^{α_1−1} Π_y (base_y + gain_{y0} p + gain_{y1} (1−p))^{s_y}` on a line.
 
+use crate::numerics::parallel::*;
 use rand::RngExt;
-use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture};

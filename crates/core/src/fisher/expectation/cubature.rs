@@ -6,7 +6,7 @@
 //! boundary, and a trapezoidal rule in `logit B_x` takes over for two to four inputs; when it also reaches far into the corners, as for `α = 0.01`, a
 //! rule in sorted coordinates for two and three.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use super::sectors;
 use crate::fisher::{FisherInformation, Point};

@@ -4,9 +4,9 @@
 //! Coordinates beyond the 256 of the Sobol table are plain random numbers. Every replicate has its own scrambling, so their means are
 //! independent and unbiased, and their spread is the error.
 
+use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
-use rayon::prelude::*;
 use sobol_burley::parts::{hash, owen_scramble_rev, sobol_rev};
 
 use crate::fisher::{FisherInformation, Point};

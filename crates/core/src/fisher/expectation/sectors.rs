@@ -5,7 +5,7 @@
 //! bends are near an edge: with `p_(1) ≥ p_(2) ≥ …` and the gaps `d_i = ln p_(i) − ln p_(i+1) ≥ 0`, they lie at gaps of order 1 or `ε`, and
 //! beyond `ln det` is linear. In these coordinates the prior has the density `Π p_x^{α_x}/B(α)`.
 
-use rayon::prelude::*;
+use crate::numerics::parallel::*;
 
 use crate::fisher::{FisherInformation, Point};
 use crate::numerics::beta_rule::gauss;

@@ -49,7 +49,8 @@ impl Composition {
     pub fn composed(&self) -> Result<&Matrix> {
         let compose = || {
             let first = self.steps[0].to_matrix()?;
-            let composed = self.steps[1..].iter().try_fold(first, |matrix, step| matrix.then(&**step))?;
+            let composed =
+                self.steps[1..].iter().try_fold(first, |matrix, step| matrix.then(step.channel()))?;
             Ok(composed.with_rounding(self.rounding()))
         };
         self.composed.get_or_init(compose).as_ref().map_err(Clone::clone)

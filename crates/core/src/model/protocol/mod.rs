@@ -16,8 +16,6 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
-use std::ops::Deref;
-
 mod bit_noise;
 mod channel;
 mod composition;
@@ -29,6 +27,7 @@ mod local_hash;
 mod matrix;
 mod mixture;
 mod product;
+mod questions;
 mod rank;
 mod specification;
 mod subset_selection;
@@ -68,7 +67,7 @@ pub const MAX_DEPTH: usize = 32;
 
 /// A privacy protocol, of any kind.
 ///
-/// It dereferences to [`Channel`], so all of that can be asked of it directly.
+/// The list is not `#[non_exhaustive]`: code that randomises or stores reports must know every kind, and the compiler checks that it does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protocol {
     /// Tells the truth.
@@ -93,26 +92,6 @@ pub enum Protocol {
     Product(Product),
     /// One of several.
     Mixture(Mixture),
-}
-
-impl Deref for Protocol {
-    type Target = dyn Channel;
-
-    fn deref(&self) -> &(dyn Channel + 'static) {
-        match self {
-            Protocol::Identity(protocol) => protocol,
-            Protocol::GeneralisedRandomisedResponse(protocol) => protocol,
-            Protocol::UnaryEncoding(protocol) => protocol,
-            Protocol::LocalHash(protocol) => protocol,
-            Protocol::SubsetSelection(protocol) => protocol,
-            Protocol::Deterministic(protocol) => protocol,
-            Protocol::Erasure(protocol) => protocol,
-            Protocol::Matrix(protocol) => protocol,
-            Protocol::Composition(protocol) => protocol,
-            Protocol::Product(protocol) => protocol,
-            Protocol::Mixture(protocol) => protocol,
-        }
-    }
 }
 
 /// Constructors; each refuses parameters out of range with an [`Error`] that says what is allowed.
