@@ -107,6 +107,7 @@ impl Failure {
             Failure::Job(Error::Numbers(NumbersError::TooMuchMemory { .. })) => {
                 Some("allow more with --max-memory".into())
             }
+            Failure::Job(Error::MissingUsers { .. }) => Some("give the number of users with --n".into()),
             Failure::Job(error) => error.hint(),
             Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
             Failure::Write { .. } | Failure::Cut { .. } => None,
