@@ -1,7 +1,7 @@
 //! One-dimensional rules for a Beta variable, with the logarithms of both ends.
 
 use super::dirichlet_mean::LinearForm;
-use super::gauss::jacobi;
+use crate::numerics::gauss::jacobi;
 use super::special::{digamma_difference, ln_beta};
 
 /// A node of a rule for `B ~ Beta`: `ln B`, `ln(1−B)` and its weight.

@@ -7,7 +7,7 @@
 //! Accuracies bound the relative errors seen against the 60-digit values in `tests/tables/special.rs`, which
 //! `tests/tables.py` writes with mpmath.
 
-use super::stirling::{COEFFICIENTS, SERIES_FROM, remainder};
+use crate::numerics::stirling::{COEFFICIENTS, SERIES_FROM, remainder};
 
 /// `ln Γ(x)` for `x > 0`. Relative error below `1e-15`, for `x` from `1e-8` to `1e8`.
 ///

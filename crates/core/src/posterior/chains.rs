@@ -19,7 +19,7 @@ use chacha20::ChaCha8Rng;
 use rand::RngExt;
 
 use super::summary::{Diagnostics, PosteriorOptions};
-use crate::information::Progress;
+use crate::information::Sampling;
 use crate::likelihood::Senders;
 use crate::mcmc::diagnostics::{Agreement, agreement};
 use crate::mcmc::target::{State, Target};
@@ -260,7 +260,7 @@ fn until_they_agree(
 fn stopped(chains: &[Chain], wanted: usize, options: &PosteriorOptions<'_>) -> bool {
     let kept = (chains.len() * chains[0].draws.len()) as f64;
     let draws = kept as u64 * chains[0].thinning as u64;
-    let progress = Progress {
+    let progress = Sampling {
         draws,
         value: kept,
         error: 1.0 / kept.sqrt(),

@@ -1,6 +1,6 @@
 //! What is asked of a posterior, and what it answers.
 
-use crate::information::{Choice, Observer};
+use crate::information::{Choice, SamplingObserver};
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::{Evaluation, Method};
 
@@ -23,7 +23,7 @@ pub struct PosteriorOptions<'a> {
     /// Gives the answer of chains that did not converge, marked as such, instead of an error.
     pub unconverged: bool,
     /// Hears of progress, and may stop the sampler.
-    pub observer: Option<Observer<'a>>,
+    pub observer: Option<SamplingObserver<'a>>,
 }
 
 impl Default for PosteriorOptions<'_> {
