@@ -1,4 +1,41 @@
-//! Information-theoretic privacy and utility of local differential privacy protocols: the numbers.
+//! Privacy and utility of local differential privacy protocols, in the units of information theory.
+//!
+//! Each of `n` users holds one of `a` values, randomises it with a published protocol `Q`, and sends only the report. This crate answers how much a report
+//! hides of its user's value, how much all reports teach about the population, and what collected reports say about its frequencies.
+//!
+//! **Before a collection:** put a [`Protocol`] under a [`Prior`] and ask the [`Analysis`] for any [`Metric`]. Every number comes with its method and its
+//! error ([`Evaluation`]), in nats.
+//!
+//! ```
+//! use sottovoce::{Analysis, Metric, Prior, Protocol};
+//!
+//! let protocol = Protocol::grr(16, 1.0)?; // randomised response on 16 values, epsilon = 1
+//! let prior = Prior::jeffreys(16)?;
+//! let analysis = Analysis::new(&protocol, &prior)?;
+//! let hidden = analysis.answer(Metric::AveragePrivacy, None).number().unwrap();
+//! let learned = analysis.answer(Metric::DistributionUtility, Some(10_000)).number().unwrap();
+//! assert!((hidden.value - 0.9792).abs() < 1e-4); // 98 % of a user's private information stays hidden
+//! assert!(learned.value > 0.4 && learned.error < 0.01);
+//! # Ok::<(), sottovoce::Error>(())
+//! ```
+//!
+//! **After it:** count the reports as [`Tallies`]; [`posterior`] gives the distribution of every frequency, [`estimate`] point estimates with intervals.
+//!
+//! ```
+//! use sottovoce::posterior::{PosteriorOptions, posterior};
+//! use sottovoce::{Output, Prior, Protocol, Tallies};
+//!
+//! let protocol = Protocol::grr(2, 1.0)?;
+//! let tallies = Tallies::new(&protocol, [(Output::Index(0), 700), (Output::Index(1), 300)])?;
+//! let found = posterior(&protocol, &Prior::jeffreys(2)?, &tallies, &PosteriorOptions::default())?;
+//! assert!((found.p[0].mean - 0.93).abs() < 0.01);
+//! # Ok::<(), sottovoce::Error>(())
+//! ```
+//!
+//! **To choose:** [`design`] finds the best protocol for a privacy requirement, with a certificate; [`accuracy`] how far estimates are off on average;
+//! [`information`] the quantities behind the utilities. [`stop`] ends long computations from outside.
+//!
+//! Randomising real values needs exact arithmetic and a secure generator: that is the crate `sottovoce-collect`. Features: `parallel` (default), `serde`.
 
 pub mod accuracy;
 pub mod design;
