@@ -8,7 +8,8 @@ use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Choice, ExpectedError, Form, Format, Settings, Summary, Target, Wanted, read_prior, read_protocol, share,
+    Choice, ExpectedError, Form, Format, MethodChoice, Settings, Summary, Target, Wanted, read_prior,
+    read_protocol, share,
 };
 
 use crate::command::{
@@ -422,17 +423,23 @@ pub(crate) enum MethodArgument {
     Exact,
     /// Monte Carlo, also where an exact method would do
     MonteCarlo,
-    /// The limit for many users; its error is unknown
+    /// The asymptote, as n grows; its error is unknown
     Asymptote,
+}
+
+impl From<MethodArgument> for MethodChoice {
+    fn from(method: MethodArgument) -> Self {
+        match method {
+            MethodArgument::Auto => MethodChoice::Auto,
+            MethodArgument::Exact => MethodChoice::Exact,
+            MethodArgument::MonteCarlo => MethodChoice::MonteCarlo,
+            MethodArgument::Asymptote => MethodChoice::Asymptote,
+        }
+    }
 }
 
 impl From<MethodArgument> for Choice {
     fn from(method: MethodArgument) -> Self {
-        match method {
-            MethodArgument::Auto => Choice::Automatic,
-            MethodArgument::Exact => Choice::Exact,
-            MethodArgument::MonteCarlo => Choice::MonteCarlo,
-            MethodArgument::Asymptote => Choice::Asymptote,
-        }
+        MethodChoice::from(method).into()
     }
 }

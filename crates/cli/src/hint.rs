@@ -10,6 +10,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::Numbers(NumbersError::Unconverged { .. }) => {
             "allow more time with --time-limit, or take the answer as it is with --allow-unconverged"
         }
+        Error::MissingUsers { .. } => "give the number of users with --n",
         other => return other.hint(),
     };
     Some(hint.into())

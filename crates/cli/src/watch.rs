@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
-use sottovoce_job::{Counted, Metric, Progress, Sought, Step};
+use sottovoce_job::{Counted, Progress, Sampling};
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Result, Told};
@@ -57,36 +57,19 @@ impl Watch {
         Watch { seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), limit, said: None }) }
     }
 
-    /// Hears of a step, and says whether to go on.
-    pub(crate) fn hear(&self, step: &Step) -> ControlFlow<()> {
+    /// Hears of progress, and says whether to go on.
+    pub(crate) fn hear(&self, progress: &Progress) -> ControlFlow<()> {
         // Unwrap safety: nothing panics while it holds the lock.
         let mut clock = self.clock.lock().unwrap();
-        if step.progress.draws == 0 {
-            let usual = if step.is_design() { DESIGN_LIMIT } else { NUMBER_LIMIT };
+        if let Some(usual) = limit_of_new(progress) {
             (clock.start, clock.limit) = (Instant::now(), limits::share(NUMBER_SHARE).unwrap_or(usual));
         } else if self.seen && clock.is_due() {
-            write(&format!("\r\u{1b}[2K{}", line(step, clock.start.elapsed(), clock.limit)));
+            write(&format!("\r\u{1b}[2K{}", line(progress, clock.start.elapsed(), clock.limit)));
             clock.said = Some(Instant::now());
         }
-        if self.interrupted() || clock.start.elapsed() >= clock.limit {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Hears of the draws of a sampler, and says whether to go on.
-    pub(crate) fn hear_draws(&self, progress: &Progress) -> ControlFlow<()> {
-        // Unwrap safety: nothing panics while it holds the lock.
-        let mut clock = self.clock.lock().unwrap();
-        if self.seen && clock.is_due() {
-            let (draws, left) = (progress.draws, left(progress.fraction(), clock.start.elapsed()));
-            write(&format!(
-                "\r\u{1b}[2Kposterior: {draws} draws, about {} left if the chains agree then",
-                time(left)
-            ));
-            clock.said = Some(Instant::now());
-        }
-        if self.interrupted() || clock.start.elapsed() >= clock.limit {
+        // Counting is ended by the flag of the run only: half a count is of no use.
+        let counts = matches!(progress, Progress::Counting { .. });
+        if !counts && (self.interrupted() || clock.start.elapsed() >= clock.limit) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -129,29 +112,49 @@ impl Clock {
     }
 }
 
-/// A line of at most 79 columns.
-fn line(step: &Step, elapsed: Duration, limit: Duration) -> String {
-    let Step { sought, users, progress } = step;
-    let name = match sought {
-        Sought::Metric(metric) => Metric::symbol(*metric).to_owned(),
-        Sought::Error(estimator) => format!("error of {}", estimator.name()),
+/// How long a computation may take that begins with this, if it does; a posterior and a count have the time of the whole run.
+fn limit_of_new(progress: &Progress) -> Option<Duration> {
+    match progress {
+        Progress::Metric { sampling, .. } | Progress::ExpectedError { sampling, .. } => {
+            (sampling.draws == 0).then_some(NUMBER_LIMIT)
+        }
+        Progress::Design { directions: 0, .. } => Some(DESIGN_LIMIT),
+        _ => None,
+    }
+}
+
+/// Progress in a line of at most 79 columns.
+fn line(progress: &Progress, elapsed: Duration, limit: Duration) -> String {
+    let text = match progress {
+        Progress::Metric { metric, users, sampling } => {
+            number_line(&format!("{} n={users}", metric.symbol()), sampling, elapsed, limit)
+        }
+        Progress::ExpectedError { estimator, users, sampling } => {
+            number_line(&format!("error of {} n={users}", estimator.name()), sampling, elapsed, limit)
+        }
+        Progress::Posterior { sampling } => {
+            let left = left(sampling.fraction(), elapsed);
+            format!("posterior: {} draws, about {} left if the chains agree then", sampling.draws, time(left))
+        }
+        Progress::Design { directions, gap, tolerance } => {
+            format!("design: {directions} directions priced, gap {gap:.1e}, wanted {tolerance:.1e}")
+        }
+        Progress::Counting { reports } => {
+            format!("tally: {reports} reports, {:.0} per second", *reports as f64 / elapsed.as_secs_f64())
+        }
+        _ => String::new(),
     };
-    if step.is_design() {
-        let Progress { draws, error, tolerance, .. } = progress;
-        return format!("design: {draws} directions priced, gap {error:.1e}, wanted {tolerance:.1e}");
-    }
-    if !progress.error.is_finite() {
-        return format!("{name} n={users}: {} draws", progress.draws);
-    }
-    let left = left(progress.fraction(), elapsed).min(limit.saturating_sub(elapsed));
-    let text = format!(
-        "{name} n={users}: {:.4} ± {:.1e}, wanted {:.1e}, about {} left",
-        progress.value,
-        progress.error,
-        progress.tolerance,
-        time(left)
-    );
     text.chars().take(79).collect()
+}
+
+/// A number that is found by random draws.
+fn number_line(name: &str, sampling: &Sampling, elapsed: Duration, limit: Duration) -> String {
+    let Sampling { draws, value, error, tolerance } = sampling;
+    if !error.is_finite() {
+        return format!("{name}: {draws} draws");
+    }
+    let left = left(sampling.fraction(), elapsed).min(limit.saturating_sub(elapsed));
+    format!("{name}: {value:.4} ± {error:.1e}, wanted {tolerance:.1e}, about {} left", time(left))
 }
 
 /// The time that is left when this share of the work took so long.

@@ -515,7 +515,7 @@ fn accuracies_that_do_not_exist_are_refused() {
     refused_with(
         grr,
         &["--n", "10", "--at", "0.5/0.5"],
-        &["phi = ", "as many frequencies as the protocol has inputs"],
+        &["at = ", "one frequency for each of the protocol's inputs"],
     );
     refused_with(grr, &["--n", "10", "--at", "0.5/0.5/0.5"], &["frequencies between 0 and 1 that sum to 1"]);
     refused_with(grr, &["--n", "10", "--at", "1/0/0", "--worst"], &["cannot be used with"]);

@@ -27,7 +27,7 @@ pub mod trapezoid;
 
 pub use error::{Error, ErrorKind, Result};
 pub use evaluation::{Evaluation, Method};
-pub use metric::{Analysis, Metric};
+pub use metric::{Analysis, Metric, Observer, Progress, unobserved};
 pub use output::Output;
 pub use prior::Prior;
 pub use protocol::{Channel, Protocol};

@@ -4,7 +4,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use sottovoce::evaluation::Method;
-use sottovoce::information::{Choice, Progress};
+use sottovoce::information::{Choice, Sampling};
 use sottovoce::posterior::{Options, Posterior, exact_draws, posterior};
 use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
 use sottovoce::protocol::GeneralisedRandomisedResponse;
@@ -287,7 +287,7 @@ fn threads_do_not_matter_and_an_early_end_is_refused() {
     let many = posterior(&protocol, &prior, &tallies, &options).unwrap();
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(many, single.install(|| posterior(&protocol, &prior, &tallies, &options)).unwrap());
-    let stop = |_: &Progress| std::ops::ControlFlow::Break(());
+    let stop = |_: &Sampling| std::ops::ControlFlow::Break(());
     let stopped = Options { observer: Some(&stop), ..options };
     let refused = posterior(&protocol, &prior, &tallies, &stopped).unwrap_err();
     assert!(matches!(refused, Error::Unconverged { .. }), "{refused}");

@@ -1,13 +1,18 @@
 //! The job `describe`: what a protocol is, in words and figures.
 
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::protocol::MAX_ENTRIES;
-use sottovoce::{Metric, Output, Protocol};
+use sottovoce::{Metric, Observer, Output, Protocol};
 use sottovoce_collect::randomise::Randomiser;
 
 use crate::admission::{admit, protocol_bytes};
+use crate::contract::{Number, as_text, optional_number};
 use crate::error::Result;
-use crate::metrics::{MetricEvaluation, MetricsSpec};
-use crate::render::number::{level, tidy};
+use crate::metrics::{MetricEvaluation, MetricsRequest};
+use crate::render::text::summary;
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec};
 
@@ -20,9 +25,10 @@ pub const SHOWN_OUTPUTS: usize = 16;
 /// The metrics that a description contains.
 const METRICS: [Metric; 4] = [Metric::LocalPrivacyLevel, Metric::Rank, Metric::Faithful, Metric::Classes];
 
-/// Which protocol to describe, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DescribeSpec {
+/// Which protocol to describe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DescribeRequest {
     /// The protocol.
     pub protocol: Written<ProtocolSpec>,
 }
@@ -34,12 +40,14 @@ pub struct DescribeJob {
 }
 
 /// What a protocol is.
-#[derive(Clone, Debug)]
-pub struct Description {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DescribeReport {
     /// The protocol, with all sizes filled in.
     pub protocol: ProtocolSpec,
-    /// What a report is, in a sentence.
-    pub sentence: String,
+    /// What a report is; in JSON a sentence.
+    #[serde(rename = "sentence", serialize_with = "as_text")]
+    #[schemars(with = "String")]
+    pub mechanism: Mechanism,
     /// Number of inputs `a`.
     pub inputs: usize,
     /// Names of the inputs, if they were given.
@@ -51,15 +59,99 @@ pub struct Description {
     /// Bits that a report costs when each output gets a code of the same length.
     pub report_bits: f64,
     /// The LDP level that the parameters promise, if they name one.
+    #[serde(rename = "declared_ldp", serialize_with = "optional_number")]
+    #[schemars(with = "Option<Number>")]
     pub declared_level: Option<f64>,
-    /// The LDP level of reports as they are really drawn, from exact fractions; or why they cannot be.
-    pub realised: Result<RealisedLevel, String>,
+    /// The LDP level of reports as they are really drawn, from exact fractions; or why they cannot be drawn.
+    #[serde(rename = "realised_ldp", serialize_with = "realised_fields")]
+    #[schemars(with = "RealisedFields")]
+    pub realised: Result<RealisedLevel, Arc<sottovoce_collect::Error>>,
     /// LDP level of the matrix, rank, faithfulness and classes.
+    #[serde(rename = "evaluations")]
     pub structure: Vec<MetricEvaluation>,
     /// The matrix, if it is small.
     pub matrix: Option<ShownMatrix>,
     /// The combination, if it is one.
     pub tree: Option<Branch>,
+}
+
+/// What a report of a protocol is, with the figures that matter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mechanism {
+    /// The true value.
+    Truth,
+    /// The true value with probability `truth`, each of the others with probability `lie`.
+    RandomisedResponse {
+        /// Probability of the true value.
+        truth: f64,
+        /// Probability of each other value.
+        lie: f64,
+        /// Number of other values.
+        others: usize,
+    },
+    /// A set of values.
+    UnaryEncoding {
+        /// Which setting of its parameters.
+        setting: UnarySetting,
+        /// Probability that the set contains the true value.
+        kappa: f64,
+        /// Probability that it contains each other value.
+        lambda: f64,
+        /// Number of other values.
+        others: usize,
+    },
+    /// A random function into buckets, and the randomised bucket of the true value.
+    LocalHash {
+        /// Number of buckets.
+        buckets: usize,
+    },
+    /// A set of values of fixed size.
+    SubsetSelection {
+        /// Its size.
+        size: usize,
+        /// Probability that it contains the true value.
+        inclusion: f64,
+    },
+    /// A function of the true value.
+    Deterministic {
+        /// Number of different results.
+        results: usize,
+    },
+    /// The true value or a blank.
+    Erasure {
+        /// Probability of the true value.
+        reveal: f64,
+    },
+    /// Probabilities in a matrix.
+    Matrix,
+    /// Steps one after another.
+    Composition {
+        /// Number of steps.
+        steps: usize,
+    },
+    /// Several protocols on the same value.
+    Product {
+        /// Number of protocols.
+        factors: usize,
+    },
+    /// One of several protocols, drawn at random.
+    Mixture {
+        /// Number of protocols.
+        parts: usize,
+    },
+}
+
+/// The settings of unary encoding that have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnarySetting {
+    /// Any parameters.
+    General,
+    /// Basic RAPPOR.
+    Rappor,
+    /// Optimised unary encoding.
+    Optimised,
+    /// Binary local hash.
+    BinaryLocalHash,
 }
 
 /// The exact LDP level of a sampler.
@@ -71,10 +163,38 @@ pub struct RealisedLevel {
     pub exact: bool,
 }
 
+/// A realised level as JSON has it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RealisedLevel")]
+struct RealisedFields {
+    /// The level, rounded up; null if reports cannot be drawn.
+    value: Option<Number>,
+    /// Whether the level is reached; otherwise it is only known not to be exceeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<bool>,
+    /// Why reports cannot be drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+fn realised_fields<S: Serializer>(
+    realised: &Result<RealisedLevel, Arc<sottovoce_collect::Error>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let level = realised.as_ref().ok();
+    RealisedFields {
+        value: level.map(|realised| Number(realised.level)),
+        exact: level.map(|realised| realised.exact),
+        reason: realised.as_ref().err().map(ToString::to_string),
+    }
+    .serialize(serializer)
+}
+
 /// A matrix with names for its rows and columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ShownMatrix {
     /// Names of the inputs.
+    #[serde(skip)]
     pub inputs: Vec<String>,
     /// Names of the outputs.
     pub outputs: Vec<String>,
@@ -83,17 +203,23 @@ pub struct ShownMatrix {
 }
 
 /// A protocol in a tree of combinations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Branch {
     /// The probability of this part, in a mixture.
     pub weight: Option<f64>,
-    /// The protocol in a line.
-    pub summary: String,
+    /// The protocol; in JSON in a line.
+    #[serde(rename = "summary", serialize_with = "summarised")]
+    #[schemars(with = "String")]
+    pub protocol: ProtocolSpec,
     /// What it combines.
     pub parts: Vec<Branch>,
 }
 
-impl DescribeSpec {
+fn summarised<S: Serializer>(protocol: &ProtocolSpec, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&summary(protocol))
+}
+
+impl DescribeRequest {
     /// The job, if the protocol is valid.
     ///
     /// # Errors
@@ -110,13 +236,14 @@ impl DescribeJob {
     ///
     /// # Errors
     /// The Jeffreys prior, under which the structure is analysed, refuses the number of inputs.
-    pub fn run(&self) -> Result<Description> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<DescribeReport> {
         let NamedProtocol { spec, protocol, labels } = &self.protocol;
-        let metrics = METRICS.iter().map(|metric| metric.name().to_owned()).collect();
-        let structure = MetricsSpec { metrics, ..MetricsSpec::of(spec.clone()) }.check()?.run().evaluations;
-        Ok(Description {
+        let metric = METRICS.iter().map(|metric| metric.name().to_owned()).collect();
+        let structure = MetricsRequest { metric, ..MetricsRequest::of(spec.clone()) };
+        let structure = structure.check()?.run(observer)?.evaluations;
+        Ok(DescribeReport {
             protocol: spec.clone(),
-            sentence: sentence(protocol, spec),
+            mechanism: mechanism(protocol, spec),
             inputs: protocol.inputs(),
             labels: labels.clone(),
             outputs: protocol.outputs(),
@@ -132,8 +259,8 @@ impl DescribeJob {
 }
 
 /// The level of the channel that [`Randomiser`] samples.
-fn realised_level(protocol: &Protocol) -> Result<RealisedLevel, String> {
-    let randomiser = Randomiser::new(protocol).map_err(|error| error.to_string())?;
+fn realised_level(protocol: &Protocol) -> Result<RealisedLevel, Arc<sottovoce_collect::Error>> {
+    let randomiser = Randomiser::new(protocol)?;
     let realised = randomiser.realised();
     Ok(RealisedLevel { level: realised.loss.level(), exact: realised.exact })
 }
@@ -175,101 +302,36 @@ fn declared_level(spec: &ProtocolSpec) -> Option<f64> {
 }
 
 /// What a report of the protocol is.
-fn sentence(protocol: &Protocol, spec: &ProtocolSpec) -> String {
+fn mechanism(protocol: &Protocol, spec: &ProtocolSpec) -> Mechanism {
     let others = protocol.inputs() - 1;
-    let each_other =
-        if others == 1 { "the other value".into() } else { format!("each of the {others} others") };
     match protocol {
-        Protocol::Identity(_) => "Reports the true value.".into(),
-        Protocol::GeneralisedRandomisedResponse(grr) => format!(
-            "Randomised response: reports the true value with probability {:.4} and {each_other} with probability {:.4}.",
-            grr.truth(),
-            grr.lie()
-        ),
-        Protocol::UnaryEncoding(ue) => format!(
-            "{}: reports a set that contains the true value with probability {:.4} and {each_other} with probability {:.4}.",
-            unary_name(spec),
-            ue.bits().kappa,
-            ue.bits().lambda
-        ),
-        Protocol::LocalHash(hash) => format!(
-            "Local hash: draws a random function from the values to {} buckets and reports it with the bucket of the true value, passed through randomised response.",
-            hash.buckets()
-        ),
-        Protocol::SubsetSelection(subset) => format!(
-            "Subset selection: reports a set of {} values that contains the true one with probability {:.4}.",
-            subset.size(),
-            subset.inclusion()
-        ),
-        Protocol::Deterministic(map) => {
-            format!("Reports a function of the true value that has {} different results.", map.values().len())
+        Protocol::Identity(_) => Mechanism::Truth,
+        Protocol::GeneralisedRandomisedResponse(grr) => {
+            Mechanism::RandomisedResponse { truth: grr.truth(), lie: grr.lie(), others }
         }
-        Protocol::Erasure(erasure) => {
-            format!("Reports the true value with probability {:.4}, and a blank otherwise.", erasure.reveal())
+        Protocol::UnaryEncoding(ue) => {
+            let (kappa, lambda) = (ue.bits().kappa, ue.bits().lambda);
+            Mechanism::UnaryEncoding { setting: unary_setting(spec), kappa, lambda, others }
         }
-        Protocol::Matrix(_) => {
-            "Reports output y for value x with the probability in row y, column x of a matrix.".into()
+        Protocol::LocalHash(hash) => Mechanism::LocalHash { buckets: hash.buckets() },
+        Protocol::SubsetSelection(subset) => {
+            Mechanism::SubsetSelection { size: subset.size(), inclusion: subset.inclusion() }
         }
-        Protocol::Composition(c) => format!(
-            "Passes the value through {} steps, one after another, and reports what the last one gives.",
-            c.steps().len()
-        ),
-        Protocol::Product(p) => {
-            format!("Reports the results of {} protocols on the same value, all together.", p.factors().len())
-        }
-        Protocol::Mixture(m) => {
-            format!(
-                "Draws one of {} protocols at random, and reports which one and its result.",
-                m.parts().len()
-            )
-        }
+        Protocol::Deterministic(map) => Mechanism::Deterministic { results: map.values().len() },
+        Protocol::Erasure(erasure) => Mechanism::Erasure { reveal: erasure.reveal() },
+        Protocol::Matrix(_) => Mechanism::Matrix,
+        Protocol::Composition(composition) => Mechanism::Composition { steps: composition.steps().len() },
+        Protocol::Product(product) => Mechanism::Product { factors: product.factors().len() },
+        Protocol::Mixture(mixture) => Mechanism::Mixture { parts: mixture.parts().len() },
     }
 }
 
-fn unary_name(spec: &ProtocolSpec) -> &'static str {
+fn unary_setting(spec: &ProtocolSpec) -> UnarySetting {
     match spec.kind {
-        ProtocolKind::Rappor { .. } => "Basic RAPPOR",
-        ProtocolKind::Oue { .. } => "Optimised unary encoding",
-        ProtocolKind::Blh { .. } => "Binary local hash",
-        _ => "Unary encoding",
-    }
-}
-
-/// A protocol in a line: its kind and parameters.
-pub fn summary(spec: &ProtocolSpec) -> String {
-    summarised(spec, |epsilon| tidy(epsilon).to_string())
-}
-
-/// As [`summary`], with a level that was solved for in few digits, cut toward privacy.
-pub(crate) fn brief(spec: &ProtocolSpec) -> String {
-    summarised(spec, level)
-}
-
-fn summarised(spec: &ProtocolSpec, level: impl Fn(f64) -> String) -> String {
-    use ProtocolKind as K;
-    let name = spec.name();
-    let level = |epsilon: &f64| format!("epsilon = {}", level(*epsilon));
-    match &spec.kind {
-        K::Identity { a } => format!("{name}, a = {a}"),
-        K::Grr { a, epsilon } | K::Rappor { a, epsilon } | K::Oue { a, epsilon } | K::Blh { a, epsilon } => {
-            format!("{name}, a = {a}, {}", level(epsilon))
-        }
-        K::Ue { a, kappa, lambda } => {
-            format!("{name}, a = {a}, kappa = {}, lambda = {}", tidy(*kappa), tidy(*lambda))
-        }
-        K::Lh { a, g: Some(g), epsilon } => format!("{name}, a = {a}, g = {g}, {}", level(epsilon)),
-        K::Subset { a, k: Some(k), epsilon } => format!("{name}, a = {a}, k = {k}, {}", level(epsilon)),
-        K::Lh { a, epsilon, .. } | K::Subset { a, epsilon, .. } => {
-            format!("{name}, a = {a}, {}", level(epsilon))
-        }
-        K::Deterministic { map } => format!("{name}, a = {}", map.len()),
-        K::Erasure { a, reveal } => format!("{name}, a = {a}, reveal = {}", tidy(*reveal)),
-        K::Matrix { rows } => {
-            format!("{name}, {} outputs of {} inputs", rows.len(), rows.first().map_or(0, Vec::len))
-        }
-        K::Composition { steps } => format!("{name} of {} steps", steps.len()),
-        K::Product { factors } => format!("{name} of {} factors", factors.len()),
-        K::Mixture { parts, .. } => format!("{name} of {} parts", parts.len()),
+        ProtocolKind::Rappor { .. } => UnarySetting::Rappor,
+        ProtocolKind::Oue { .. } => UnarySetting::Optimised,
+        ProtocolKind::Blh { .. } => UnarySetting::BinaryLocalHash,
+        _ => UnarySetting::General,
     }
 }
 
@@ -279,7 +341,7 @@ fn branch(spec: &ProtocolSpec, weight: Option<f64>) -> Branch {
         _ => None,
     };
     let parts = spec.parts().iter().enumerate().map(|(i, part)| branch(part, weight_of(i))).collect();
-    Branch { weight, summary: summary(spec), parts }
+    Branch { weight, protocol: spec.clone(), parts }
 }
 
 fn shown_matrix(named: &NamedProtocol) -> Option<ShownMatrix> {
@@ -318,8 +380,9 @@ mod tests {
     use super::*;
     use crate::spec::read_protocol;
 
-    fn describe(argument: &str) -> Description {
-        DescribeSpec { protocol: read_protocol(argument).unwrap() }.check().unwrap().run().unwrap()
+    fn describe(argument: &str) -> DescribeReport {
+        let request = DescribeRequest { protocol: read_protocol(argument).unwrap() };
+        request.check().unwrap().run(&sottovoce::unobserved).unwrap()
     }
 
     #[test]
@@ -340,7 +403,7 @@ mod tests {
     fn declared_and_realised_levels_can_differ() {
         let description = describe("lh:a=3,g=1,eps=1");
         assert_eq!(description.declared_level, Some(1.0));
-        assert_eq!(description.realised, Ok(RealisedLevel { level: 0.0, exact: true }));
+        assert_eq!(description.realised.unwrap(), RealisedLevel { level: 0.0, exact: true });
         // No chance is between 0 and 2^-64.
         let truthful = describe("grr:a=3,eps=100").realised.unwrap();
         assert!((truthful.level - 64.0 * 2f64.ln()).abs() < 1e-15 * 64.0 && truthful.exact);

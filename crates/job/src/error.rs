@@ -129,6 +129,20 @@ pub enum Error {
         /// The allowed range in words.
         allowed: &'static str,
     },
+    /// A request that cannot be understood.
+    #[error("{source_name}: {problem}")]
+    Request {
+        /// Where the request comes from.
+        source_name: Source,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Only metrics that need a number of users were asked for, and none was given.
+    #[error("the number of users n is missing; {} cannot be computed without it", metrics.join(", "))]
+    MissingUsers {
+        /// The metrics.
+        metrics: Vec<&'static str>,
+    },
     /// A number of users was asked for, but not for what.
     #[error("there is no target; ask for digits, a share of the information or an error")]
     NothingWanted,

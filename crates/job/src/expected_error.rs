@@ -3,12 +3,10 @@
 //! The expected error is the paper's d-accuracy, on average over the prior. Where nothing else is said it is the typical error of one value's share, the
 //! root of the mean square, of the linear estimate: a closed form.
 
-use std::ops::ControlFlow;
-
 use sottovoce::accuracy::{self, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
-use sottovoce::information::Progress;
-use sottovoce::metric::{Absence, Answer, Settings, Sought, Step, Watcher};
+use sottovoce::information::Sampling;
+use sottovoce::metric::{Absence, Answer, Observer, Progress, Settings};
 use sottovoce::stop::caught;
 use sottovoce::{Prior, Protocol};
 
@@ -90,24 +88,22 @@ pub(crate) struct ErrorCurve<'a> {
     /// Tolerance, relative to the error, and seed of simulations.
     pub settings: Settings,
     /// Hears of an error before it is begun and while it is found, and may end it.
-    pub watcher: Option<Watcher<'a>>,
+    pub observer: Observer<'a>,
 }
 
 impl ErrorCurve<'_> {
     /// The expected error at a number of users.
     pub(crate) fn at(&self, n: u64) -> Answer {
-        let sought = Sought::Error(self.measure.estimator);
-        let hear = |progress: &Progress| match self.watcher {
-            Some(watcher) => watcher(&Step { sought, users: n, progress: *progress }),
-            None => ControlFlow::Continue(()),
+        let ErrorMeasure { distance, estimator } = self.measure;
+        let hear = |sampling: &Sampling| {
+            (self.observer)(&Progress::ExpectedError { estimator, users: n, sampling: *sampling })
         };
-        if !self.measure.is_closed_form() && hear(&Progress::BEGUN).is_break() {
+        if !self.measure.is_closed_form() && hear(&Sampling::BEGUN).is_break() {
             return Answer::from(Err(Absence::Stopped));
         }
         let tolerance = self.settings.tolerance.unwrap_or(accuracy::Settings::default().tolerance);
         let (seed, prior) = (self.settings.seed, Some(self.prior));
         let settings = accuracy::Settings { tolerance, seed, prior, observer: Some(&hear) };
-        let ErrorMeasure { distance, estimator } = self.measure;
         let place = Place::Prior(self.prior);
         let found = caught(|| accuracy(self.protocol, n, estimator, distance, place, &settings));
         let Ok(found) = found else { return Answer::from(Err(Absence::Stopped)) };

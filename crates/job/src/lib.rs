@@ -1,17 +1,29 @@
-//! What the front ends of sottovoce share: specifications in, jobs run, answers rendered.
+//! What the front ends of sottovoce share: requests in, jobs run, reports rendered.
 //!
 //! Each job is the same walk, whether it starts on a command line, in Python or on a web page:
 //!
 //! ```text
-//! Spec (what the user wrote) → check() → Job (valid) → run() → Report → render → text | json | csv | html
+//! Request (what the user wants) → check() → Job (valid) → run(observer) → Report → render → text | json | csv | html
 //! ```
 //!
 //! ```
-//! use sottovoce_job::{MetricsSpec, read_protocol};
+//! use sottovoce_job::{MetricsRequest, read_protocol, unobserved};
 //!
-//! let spec = MetricsSpec { metrics: vec!["ldp".into()], ..MetricsSpec::of(read_protocol("grr:a=16,eps=1")?) };
-//! let report = spec.check()?.run();
+//! let protocol = read_protocol("grr:a=16,eps=1")?;
+//! let request = MetricsRequest { metric: vec!["ldp".into()], ..MetricsRequest::of(protocol) };
+//! let report = request.check()?.run(&unobserved)?;
 //! assert_eq!(report.evaluations[0].answer.number().unwrap().value, 1.0);
+//! # Ok::<(), sottovoce_job::Error>(())
+//! ```
+//!
+//! A request is also JSON, and so is its report ([`Request`], [`Report`]):
+//!
+//! ```
+//! use sottovoce_job::{Request, render::Render, unobserved};
+//!
+//! let request = Request::of_json(r#"{"job": "metrics", "protocol": "grr:a=16,eps=1", "metric": "ldp"}"#)?;
+//! let json = request.check()?.run(&unobserved)?.json();
+//! assert!(json.contains(r#""metric":"ldp","n":null,"value":1.0"#));
 //! # Ok::<(), sottovoce_job::Error>(())
 //! ```
 //!
@@ -23,6 +35,7 @@ pub mod budget;
 pub mod choose;
 pub mod collection;
 pub mod compare;
+pub mod contract;
 pub mod demo;
 pub mod describe;
 pub mod design;
@@ -46,32 +59,33 @@ mod suggestion;
 pub mod tally;
 pub mod users;
 
-pub use accuracy::{AccuracyReport, AccuracySpec};
+pub use accuracy::{AccuracyReport, AccuracyRequest};
 pub use budget::{BudgetReport, BudgetSpec};
 pub use choose::{ChooseReport, ChooseSpec};
 pub use collection::Summary;
 pub use compare::{CompareSpec, Comparison};
-pub use describe::{DescribeSpec, Description};
+pub use contract::{Job, MethodChoice, Report, Request, read_request};
+pub use describe::{DescribeReport, DescribeRequest};
 pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use expected_error::ErrorMeasure;
-pub use sottovoce::{Error as NumbersError, Metric, Protocol, Stop, stop};
+pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 
 pub use merge::MergeSpec;
-pub use metrics::{MetricsJob, MetricsReport, MetricsSpec};
+pub use metrics::{MetricsJob, MetricsReport, MetricsRequest};
 pub use posterior::{PosteriorReport, PosteriorSpec};
 pub use randomise::RandomiseSpec;
 pub use render::Format;
 pub use share::share;
-pub use sottovoce::information::{Choice, Progress};
-pub use sottovoce::metric::{Settings, Sought, Step, Watcher};
+pub use sottovoce::information::{Choice, Sampling};
+pub use sottovoce::metric::Settings;
 pub use sottovoce_collect::tally::Counted;
 pub use sottovoce_collect::{
     Contents, EndProblem, Error as CollectionError, Form, Replacement, ValueProblem, destination, replacement,
 };
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
-pub use split::{Split, SplitSpec};
+pub use split::{SplitReport, SplitRequest};
 pub use tally::TallySpec;
 pub use users::{ExpectedError, Target, UsersReport, UsersSpec, Wanted};

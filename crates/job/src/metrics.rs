@@ -1,31 +1,45 @@
 //! The job `metrics`: any metrics of a protocol under a prior.
 
-use sottovoce::Metric;
-use sottovoce::information::Choice;
-use sottovoce::metric::{Absence, Answer, Settings, Watcher};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sottovoce::metric::{Absence, Answer, Settings};
+use sottovoce::{Metric, Observer};
 
+use crate::contract::{
+    AnswerFields, MethodChoice, Name, OneOrMore, Whole, answer, by_name, one_or_more, whole,
+};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec, shown};
 use crate::subject::{Subject, check_users};
 use crate::suggestion::closest;
 
-/// Which metrics are wanted, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MetricsSpec {
+/// Which metrics are wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricsRequest {
     /// The protocol.
     pub protocol: Written<ProtocolSpec>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// Numbers of users `n` for the metrics that need one.
-    pub users: Vec<u64>,
-    /// Names of metrics. None means all that do not need `n`, and those that do if there is a number of users.
-    pub metrics: Vec<String>,
-    /// Wanted absolute error, in nats; none is the default of each metric.
+    /// Numbers of users, for the metrics that need one.
+    #[serde(default, deserialize_with = "one_or_more::<_, Whole, _>")]
+    #[schemars(with = "OneOrMore<Whole>")]
+    pub n: Vec<u64>,
+    /// Names of metrics. None means all that do not need `n`, and those that do if `n` is given.
+    #[serde(default, deserialize_with = "one_or_more::<_, String, _>")]
+    #[schemars(with = "OneOrMore<Name<Metric>>")]
+    pub metric: Vec<String>,
+    /// Wanted absolute error, in nats; by default that of each metric.
+    #[serde(default)]
     pub tolerance: Option<f64>,
-    /// Which method to use for what depends on the number of users.
-    pub choice: Choice,
+    /// Which method to use for metrics that depend on the number of users.
+    #[serde(default)]
+    pub method: MethodChoice,
     /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
     pub seed: u64,
 }
 
@@ -37,7 +51,7 @@ pub struct MetricsJob {
 }
 
 /// What the job found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MetricsReport {
     /// The protocol, with all sizes filled in.
     pub protocol: ProtocolSpec,
@@ -48,29 +62,32 @@ pub struct MetricsReport {
 }
 
 /// One metric with its answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricEvaluation {
     /// The metric.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Name<Metric>")]
     pub metric: Metric,
     /// The number of users, for a metric that needs one.
+    #[serde(rename = "n")]
     pub users: Option<u64>,
     /// The value, or why there is none.
+    #[serde(flatten, serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub answer: Answer,
 }
 
-impl MetricsSpec {
+impl MetricsRequest {
     /// All metrics of a protocol under the Jeffreys prior that need no number of users.
     pub fn of(protocol: impl Into<Written<ProtocolSpec>>) -> Self {
-        let Settings { tolerance, seed, choice } = Settings::default();
-        let prior = PriorSpec::default().into();
-        MetricsSpec {
+        MetricsRequest {
             protocol: protocol.into(),
-            prior,
-            users: vec![],
-            metrics: vec![],
-            tolerance,
-            choice,
-            seed,
+            prior: Written::default(),
+            n: vec![],
+            metric: vec![],
+            tolerance: None,
+            method: MethodChoice::Auto,
+            seed: 0,
         }
     }
 
@@ -79,9 +96,9 @@ impl MetricsSpec {
     /// # Errors
     /// The protocol, the prior or a setting is out of range, or a metric does not exist.
     pub fn check(&self) -> Result<MetricsJob> {
-        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.choice };
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.method.into() };
         let subject = Subject::new(&self.protocol, &self.prior, settings)?;
-        check_users(&self.users)?;
+        check_users(&self.n)?;
         let requests = self.requests()?;
         // What is too large for one metric need not be for another; if it is for all, there is nothing to do.
         let mut refusals = requests.iter().map(|(metric, users)| subject.admit(*metric, *users).err());
@@ -96,19 +113,17 @@ impl MetricsSpec {
 
     /// Each metric once, or once for each number of users if it needs one.
     fn requests(&self) -> Result<Vec<(Metric, Option<u64>)>> {
-        let metrics = if self.metrics.is_empty() {
-            Metric::all().filter(|metric| !metric.needs_users() || !self.users.is_empty()).collect()
+        let metrics = if self.metric.is_empty() {
+            Metric::all().filter(|metric| !metric.needs_users() || !self.n.is_empty()).collect()
         } else {
-            self.metrics.iter().map(|name| metric(name)).collect::<Result<Vec<_>>>()?
+            self.metric.iter().map(|name| metric(name)).collect::<Result<Vec<_>>>()?
         };
-        if self.users.is_empty() && metrics.iter().all(|metric| metric.needs_users()) {
-            let value = metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",");
-            let allowed = "known without a number of users; give one with --n";
-            return Err(Error::Setting { name: "metric", value, allowed });
+        if self.n.is_empty() && metrics.iter().all(|metric| metric.needs_users()) {
+            return Err(Error::MissingUsers { metrics: metrics.into_iter().map(Metric::name).collect() });
         }
-        let once = metrics.iter().filter(|m| !m.needs_users() || self.users.is_empty());
+        let once = metrics.iter().filter(|m| !m.needs_users() || self.n.is_empty());
         let mut requests: Vec<_> = once.map(|metric| (*metric, None)).collect();
-        for n in &self.users {
+        for n in &self.n {
             requests.extend(metrics.iter().filter(|m| m.needs_users()).map(|metric| (*metric, Some(*n))));
         }
         Ok(requests)
@@ -136,18 +151,12 @@ pub fn all_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl MetricsJob {
-    /// Evaluates all metrics.
-    pub fn run(&self) -> MetricsReport {
-        self.evaluate(None)
-    }
-
-    /// Evaluates all metrics while `watcher` hears of it. Once it stops, what is known is told and the rest is absent.
-    pub fn run_watched(&self, watcher: Watcher<'_>) -> MetricsReport {
-        self.evaluate(Some(watcher))
-    }
-
-    fn evaluate(&self, watcher: Option<Watcher<'_>>) -> MetricsReport {
-        let analysis = self.subject.analysis(watcher);
+    /// Evaluates all metrics. If the observer stops it, the metrics that are not known by then have no value.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn run(&self, observer: Observer<'_>) -> Result<MetricsReport> {
+        let analysis = self.subject.analysis(observer);
         let evaluate = |&(metric, users): &(Metric, Option<u64>)| MetricEvaluation {
             metric,
             users,
@@ -156,29 +165,31 @@ impl MetricsJob {
                 Err(refusal) => Err(Absence::Failed(refusal)).into(),
             },
         };
-        MetricsReport {
+        Ok(MetricsReport {
             protocol: self.subject.protocol.spec.clone(),
             prior: self.subject.prior_spec.clone(),
             evaluations: self.requests.iter().map(evaluate).collect(),
-        }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sottovoce::unobserved;
+
     use crate::spec::read_protocol;
 
-    fn spec(metrics: &[&str], users: &[u64]) -> MetricsSpec {
-        MetricsSpec {
-            metrics: metrics.iter().map(|m| (*m).to_owned()).collect(),
-            users: users.to_vec(),
-            ..MetricsSpec::of(read_protocol("grr:a=3,eps=1").unwrap())
+    fn request(metrics: &[&str], users: &[u64]) -> MetricsRequest {
+        MetricsRequest {
+            metric: metrics.iter().map(|m| (*m).to_owned()).collect(),
+            n: users.to_vec(),
+            ..MetricsRequest::of(read_protocol("grr:a=3,eps=1").unwrap())
         }
     }
 
     fn requests(metrics: &[&str], users: &[u64]) -> Vec<(Metric, Option<u64>)> {
-        spec(metrics, users).check().unwrap().requests
+        request(metrics, users).check().unwrap().requests
     }
 
     #[test]
@@ -199,20 +210,20 @@ mod tests {
 
     #[test]
     fn a_metric_without_its_users_gives_a_reason() {
-        let report = spec(&["u_distr", "ldp"], &[]).check().unwrap().run();
+        let report = request(&["u_distr", "ldp"], &[]).check().unwrap().run(&unobserved).unwrap();
         assert!(report.evaluations[0].answer.value.is_err() && report.evaluations[1].answer.value.is_ok());
         // Nothing but such metrics is a mistake.
-        assert!(matches!(spec(&["u_distr"], &[]).check(), Err(Error::Setting { name: "metric", .. })));
+        assert!(matches!(request(&["u_distr"], &[]).check(), Err(Error::MissingUsers { .. })));
     }
 
     #[test]
     fn bad_settings_are_refused() {
         assert!(matches!(
-            spec(&["u_dist"], &[]).check(),
+            request(&["u_dist"], &[]).check(),
             Err(Error::UnknownMetric { suggestion: Some("u_distr"), .. })
         ));
-        assert!(matches!(spec(&[], &[0]).check(), Err(Error::Setting { name: "n", .. })));
-        let endless = MetricsSpec { tolerance: Some(f64::NAN), ..spec(&[], &[]) };
+        assert!(matches!(request(&[], &[0]).check(), Err(Error::Setting { name: "n", .. })));
+        let endless = MetricsRequest { tolerance: Some(f64::NAN), ..request(&[], &[]) };
         assert!(matches!(endless.check(), Err(Error::Setting { name: "tolerance", .. })));
     }
 }

@@ -1,8 +1,9 @@
 //! The job `posterior`: from tallies to what they say about the distribution and the population.
 
 use sottovoce::estimate::{LeftInverse, Reports};
-use sottovoce::information::{Choice, Observer};
+use sottovoce::information::{Choice, Sampling};
 use sottovoce::posterior::{Options, Posterior, Summary, posterior};
+use sottovoce::{Observer, Progress};
 use sottovoce::{Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
@@ -116,7 +117,8 @@ impl PosteriorJob {
     ///
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
-    pub fn run(&self, observer: Option<Observer<'_>>) -> Result<PosteriorReport> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<PosteriorReport> {
+        let hear = |sampling: &Sampling| observer(&Progress::Posterior { sampling: *sampling });
         let options = Options {
             choice: self.spec.choice,
             probabilities: self.probabilities(),
@@ -124,7 +126,7 @@ impl PosteriorJob {
             grid: self.spec.grid,
             seed: self.spec.seed,
             unconverged: self.spec.unconverged,
-            observer,
+            observer: Some(&hear),
         };
         let named = &self.subject.protocol;
         let found = posterior(&named.protocol, &self.subject.prior, &self.tallies, &options)?;

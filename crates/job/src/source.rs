@@ -54,6 +54,8 @@ pub enum Source {
     InlineJson,
     /// As a shorthand such as `grr:a=16,eps=1`.
     Shorthand(String),
+    /// In a request, as this part of it.
+    Request(&'static str),
     /// In a program that built the specification itself.
     Program,
 }
@@ -65,6 +67,7 @@ impl fmt::Display for Source {
             Source::StandardInput => f.write_str("standard input"),
             Source::InlineJson => f.write_str("inline JSON"),
             Source::Shorthand(text) => write!(f, "shorthand `{}`", shown(text)),
+            Source::Request(what) => write!(f, "the request's {what}"),
             Source::Program => f.write_str("specification"),
         }
     }

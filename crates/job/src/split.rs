@@ -6,27 +6,42 @@
 //! aggregator  I(Y⃗;P)         I(Y⃗;T|P)          I(Y⃗;X⃗|T)           [paper, Table "information split"]
 //! ```
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::information::{UsersSide, distribution_utility};
-use sottovoce::metric::{Absence, Answer, Settings, Value, Watcher};
-use sottovoce::{Analysis, Evaluation, Metric};
+use sottovoce::metric::{Answer, Settings, Value};
+use sottovoce::{Analysis, Evaluation, Method, Metric, Observer};
 
+use crate::contract::{AnswerFields, MethodChoice, Name, Number, Whole, answer, whole};
 use crate::error::Result;
 use crate::metrics::MetricEvaluation;
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::{Subject, check_users};
 
-/// Whose information split is wanted, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SplitSpec {
+/// Whose information split is wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SplitRequest {
     /// The protocol.
     pub protocol: Written<ProtocolSpec>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// The number of users `n`.
-    pub users: u64,
-    /// Tolerance, method and seed.
-    pub settings: Settings,
+    /// The number of users.
+    #[serde(deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
+    pub n: u64,
+    /// Wanted absolute error, in nats; by default that of each metric.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// Which method to use for metrics that depend on the number of users.
+    #[serde(default)]
+    pub method: MethodChoice,
+    /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
+    pub seed: u64,
 }
 
 /// A valid request for an information split.
@@ -37,8 +52,8 @@ pub struct SplitJob {
 }
 
 /// The information split of `n` users.
-#[derive(Clone, Debug)]
-pub struct Split {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SplitReport {
     /// The protocol, with all sizes filled in.
     pub protocol: ProtocolSpec,
     /// The prior.
@@ -49,25 +64,85 @@ pub struct Split {
     pub users: Side,
     /// What the aggregator learns, in nats.
     pub aggregator: Side,
+    /// The share of each part of the users' information that the aggregator obtains.
+    pub share: Shares,
     /// `U^distr`, `U^tally` and `S_μ`.
+    #[serde(rename = "evaluations")]
     pub utilities: Vec<MetricEvaluation>,
 }
 
 /// One side of the split: three parts and their sums.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Side {
     /// About the distribution `P`.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub nonprivate: Answer,
     /// About the tallies `T` of this group, beyond `P`.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub group_private: Answer,
     /// About who holds what, beyond `T`.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub individual_private: Answer,
     /// The first two.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub tally: Answer,
     /// The last two.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub private: Answer,
     /// All three.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub total: Answer,
+}
+
+/// The share of each part that the aggregator obtains; none where the users know nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Shares {
+    /// About the distribution `P`.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub nonprivate: Option<Evaluation>,
+    /// About the tallies `T` of this group, beyond `P`.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub group_private: Option<Evaluation>,
+    /// About who holds what, beyond `T`.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub individual_private: Option<Evaluation>,
+    /// The first two.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub tally: Option<Evaluation>,
+    /// The last two.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub private: Option<Evaluation>,
+    /// All three.
+    #[serde(serialize_with = "share_fields")]
+    #[schemars(with = "ShareFields")]
+    pub total: Option<Evaluation>,
+}
+
+/// A share as JSON has it: only a null value where the users know nothing.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Share")]
+struct ShareFields {
+    value: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<Name<Method>>,
+}
+
+fn share_fields<S: Serializer>(share: &Option<Evaluation>, serializer: S) -> Result<S::Ok, S::Error> {
+    let (value, error) = (share.map(|e| Number(e.value)), share.map(|e| Number(e.error)));
+    ShareFields { value, error, method: share.map(|e| Name(e.method)) }.serialize(serializer)
 }
 
 /// The names of the parts and sums, in the order of [`Side::entries`].
@@ -88,11 +163,23 @@ impl Side {
     }
 }
 
-impl Split {
-    /// The share of each entry of the users that the aggregator obtains, where there is one.
-    pub fn shares(&self) -> [Option<Evaluation>; 6] {
-        let (aggregator, users) = (self.aggregator.entries(), self.users.entries());
-        std::array::from_fn(|i| share(aggregator[i].number()?, users[i].number()?))
+impl Shares {
+    /// The shares of two sides.
+    fn of(aggregator: &Side, users: &Side) -> Self {
+        let of = |aggregator: &Answer, users: &Answer| share(aggregator.number()?, users.number()?);
+        Shares {
+            nonprivate: of(&aggregator.nonprivate, &users.nonprivate),
+            group_private: of(&aggregator.group_private, &users.group_private),
+            individual_private: of(&aggregator.individual_private, &users.individual_private),
+            tally: of(&aggregator.tally, &users.tally),
+            private: of(&aggregator.private, &users.private),
+            total: of(&aggregator.total, &users.total),
+        }
+    }
+
+    /// The shares, in the order of [`PARTS`].
+    pub fn entries(&self) -> [Option<Evaluation>; 6] {
+        [self.nonprivate, self.group_private, self.individual_private, self.tally, self.private, self.total]
     }
 }
 
@@ -102,45 +189,43 @@ fn share(aggregator: Evaluation, users: Evaluation) -> Option<Evaluation> {
     (users.value > 1e-12 && users.value > 4.0 * users.error).then(|| distribution_utility(aggregator, users))
 }
 
-impl SplitSpec {
+impl SplitRequest {
     /// The job, if all of it is valid.
     ///
     /// # Errors
     /// The protocol, the prior, the number of users or a setting is out of range.
     pub fn check(&self) -> Result<SplitJob> {
-        let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
-        check_users(&[self.users])?;
-        subject.admit(Metric::AggregatorTally, Some(self.users))?;
-        Ok(SplitJob { subject, n: self.users })
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.method.into() };
+        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
+        check_users(&[self.n])?;
+        subject.admit(Metric::AggregatorTally, Some(self.n))?;
+        Ok(SplitJob { subject, n: self.n })
     }
 }
 
 impl SplitJob {
-    /// The split.
-    pub fn run(&self) -> Split {
-        self.split(None)
-    }
-
-    /// The split, while `watcher` hears of it. Once it stops, what is known is told and the rest is absent.
-    pub fn run_watched(&self, watcher: Watcher<'_>) -> Split {
-        self.split(Some(watcher))
-    }
-
-    fn split(&self, watcher: Option<Watcher<'_>>) -> Split {
-        let analysis = self.subject.analysis(watcher);
+    /// The split. If the observer stops it, the parts that are not known by then have no value.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn run(&self, observer: Observer<'_>) -> Result<SplitReport> {
+        let analysis = self.subject.analysis(observer);
         let utility = |metric: Metric| {
             let users = metric.needs_users().then_some(self.n);
             MetricEvaluation { metric, users, answer: analysis.answer(metric, users) }
         };
         let utilities = [Metric::DistributionUtility, Metric::TallyUtility, Metric::AveragePrivacy];
-        Split {
+        let utilities = utilities.map(utility).into();
+        let (users, aggregator) = (users(&analysis, self.n), aggregator(&analysis, self.n));
+        Ok(SplitReport {
             protocol: self.subject.protocol.spec.clone(),
             prior: self.subject.prior_spec.clone(),
             n: self.n,
-            users: users(&analysis, self.n),
-            aggregator: aggregator(&analysis, self.n),
-            utilities: utilities.map(utility).into(),
-        }
+            share: Shares::of(&aggregator, &users),
+            users,
+            aggregator,
+            utilities,
+        })
     }
 }
 
@@ -174,41 +259,28 @@ fn aggregator(analysis: &Analysis<'_>, n: u64) -> Side {
     }
 }
 
-/// The reasons and warnings of the answers, each once, with the names of the entries that they concern.
-pub(crate) fn remarks(split: &Split) -> Vec<(String, String)> {
-    let mut remarks: Vec<(String, String)> = Vec::new();
-    for (side, entries) in [("users", split.users.entries()), ("aggregator", split.aggregator.entries())] {
-        for (part, answer) in PARTS.iter().zip(entries) {
-            let reason = answer.value.as_ref().err().map(Absence::to_string);
-            for said in reason.into_iter().chain(answer.warning.clone()) {
-                let name = format!("{side} {}", part.replace('_', "-"));
-                match remarks.iter_mut().find(|(_, known)| *known == said) {
-                    Some((names, _)) => *names = format!("{names}, {name}"),
-                    None => remarks.push((name, said)),
-                }
-            }
-        }
-    }
-    remarks
-}
-
 #[cfg(test)]
 mod tests {
+    use sottovoce::unobserved;
+
     use super::*;
     use crate::error::Error;
+    use crate::render::text::remarks;
     use crate::spec::{read_prior, read_protocol};
 
-    fn spec(protocol: &str, prior: &str, users: u64) -> SplitSpec {
-        SplitSpec {
+    fn request(protocol: &str, prior: &str, n: u64) -> SplitRequest {
+        SplitRequest {
             protocol: read_protocol(protocol).unwrap(),
             prior: read_prior(prior).unwrap(),
-            users,
-            settings: Settings::default(),
+            n,
+            tolerance: None,
+            method: MethodChoice::Auto,
+            seed: 0,
         }
     }
 
-    fn split(protocol: &str, n: u64) -> Split {
-        spec(protocol, "dirichlet:alpha=0.3/1.2/2.5", n).check().unwrap().run()
+    fn split(protocol: &str, n: u64) -> SplitReport {
+        request(protocol, "dirichlet:alpha=0.3/1.2/2.5", n).check().unwrap().run(&unobserved).unwrap()
     }
 
     fn values(side: &Side) -> [f64; 6] {
@@ -234,17 +306,17 @@ mod tests {
 
     #[test]
     fn the_truth_obtains_everything_and_one_user_has_no_secret_place() {
-        for share in split("identity:a=3", 10).shares() {
+        for share in split("identity:a=3", 10).share.entries() {
             assert!((share.unwrap().value - 1.0).abs() < 1e-11);
         }
-        let one = split("grr:a=3,eps=1", 1).shares();
+        let one = split("grr:a=3,eps=1", 1).share.entries();
         assert!(one[2].is_none() && one[0].is_some());
     }
 
     #[test]
     fn the_shares_are_the_utilities_and_the_lost_privacy() {
         let split = split("grr:a=3,eps=1", 12);
-        let [distribution, _, _, tally, private, _] = split.shares().map(|s| s.unwrap().value);
+        let [distribution, _, _, tally, private, _] = split.share.entries().map(|s| s.unwrap().value);
         let utilities: Vec<f64> = split.utilities.iter().map(|u| u.answer.number().unwrap().value).collect();
         assert!((distribution - utilities[0]).abs() < 1e-12);
         assert!((tally - utilities[1]).abs() < 1e-12);
@@ -253,8 +325,9 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_told_once() {
-        let settings = Settings { choice: sottovoce::information::Choice::Exact, ..Settings::default() };
-        let split = SplitSpec { settings, ..spec("oue:a=6,eps=1", "jeffreys", 1000) }.check().unwrap().run();
+        let exact =
+            SplitRequest { method: MethodChoice::Exact, ..request("oue:a=6,eps=1", "jeffreys", 1000) };
+        let split = exact.check().unwrap().run(&unobserved).unwrap();
         assert!(split.users.total.value.is_ok() && split.aggregator.private.value.is_ok());
         assert!(split.aggregator.total.value.is_err());
         assert_eq!(remarks(&split).len(), 1, "{:?}", remarks(&split));
@@ -262,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_group_of_nobody_is_refused() {
-        let refused = spec("grr:a=3,eps=1", "jeffreys", 0).check();
+        let refused = request("grr:a=3,eps=1", "jeffreys", 0).check();
         assert!(matches!(refused, Err(Error::Setting { name: "n", .. })));
     }
 }

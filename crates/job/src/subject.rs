@@ -1,6 +1,6 @@
 //! What most jobs are about: a protocol under a prior, with the settings of the computation.
 
-use sottovoce::metric::{Settings, Watcher};
+use sottovoce::metric::{Observer, Settings};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
 
 use crate::admission::{admit, metric_bytes, protocol_bytes};
@@ -41,22 +41,14 @@ impl Subject {
     }
 
     /// The protocol under the prior.
-    pub(crate) fn analysis<'a>(&'a self, watcher: Option<Watcher<'a>>) -> Analysis<'a> {
-        self.analysis_of(&self.protocol.protocol, watcher)
+    pub(crate) fn analysis<'a>(&'a self, observer: Observer<'a>) -> Analysis<'a> {
+        self.analysis_of(&self.protocol.protocol, observer)
     }
 
     /// Another protocol with the same inputs under the same prior.
-    pub(crate) fn analysis_of<'a>(
-        &'a self,
-        protocol: &'a Protocol,
-        watcher: Option<Watcher<'a>>,
-    ) -> Analysis<'a> {
+    pub(crate) fn analysis_of<'a>(&'a self, protocol: &'a Protocol, observer: Observer<'a>) -> Analysis<'a> {
         // Unwrap safety: `new` made the prior for the inputs of the protocol.
-        let analysis = Analysis::with_settings(protocol, &self.prior, self.settings).unwrap();
-        match watcher {
-            Some(watcher) => analysis.watched_by(watcher),
-            None => analysis,
-        }
+        Analysis::with_settings(protocol, &self.prior, self.settings).unwrap().observed_by(observer)
     }
 }
 

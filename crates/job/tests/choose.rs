@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sottovoce::accuracy::{Distance, Place, Settings as Effort, accuracy};
 use sottovoce::estimate::Estimator;
-use sottovoce::{Metric, Prior, Protocol};
+use sottovoce::{Metric, Prior, Protocol, unobserved};
 use sottovoce_job::choose::{Choosable, Lead};
 use sottovoce_job::render::Render;
 use sottovoce_job::{
@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn no_protocol_reaches_an_error_with_less(a in 2usize..60, ln_n in 7.0..14.0f64, points in 0.3..4.0f64) {
         let (users, most) = (ln_n.exp() as u64, points / 100.0);
-        let Ok(report) = spec(a, users, None, accuracy_wanted(most)).run(None) else {
+        let Ok(report) = spec(a, users, None, accuracy_wanted(most)).run(&unobserved) else {
             // Not even the truth would do.
             prop_assert!(typical_error(&Protocol::identity(a).unwrap(), users) > 0.999 * most);
             return Ok(());
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn no_protocol_is_more_accurate(a in 11usize..60, ln_n in 7.0..14.0f64, epsilon in 0.1..4.0f64, points in 0.3..4.0f64) {
         let users = ln_n.exp() as u64;
-        let report = spec(a, users, Some(epsilon), accuracy_wanted(points / 100.0)).run(None).unwrap();
+        let report = spec(a, users, Some(epsilon), accuracy_wanted(points / 100.0)).run(&unobserved).unwrap();
         prop_assert!(error(&report.best) <= least_error(a, epsilon, users) * (1.0 + 1e-9));
         let next = report.runner_up.as_ref().unwrap();
         prop_assert!(error(&report.best) <= error(next), "{} {}", error(&report.best), error(next));
@@ -115,7 +115,7 @@ proptest! {
     fn no_runner_up_teaches_more(a in 3usize..6, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
         let wanted = Some(Target::Digits(digits).into());
         let limit = limited.then_some(epsilon);
-        let Ok(report) = spec(a, ln_n.exp() as u64, limit, wanted).run(None) else { return Ok(()) };
+        let Ok(report) = spec(a, ln_n.exp() as u64, limit, wanted).run(&unobserved) else { return Ok(()) };
         if let (Some(next), Some(lead)) = (&report.runner_up, report.lead) {
             match (limited, lead) {
                 (false, _) => prop_assert!(level(&report.best) <= level(next)),
@@ -146,7 +146,7 @@ fn text(report: &ChooseReport) -> String {
 #[test]
 fn a_simulated_error_is_not_called_a_closed_form() {
     for (distance, most, closed) in [("rms", 0.02, true), ("l1", 0.05, false)] {
-        let report = spec(4, 10_000, Some(1.0), judged(distance, "linear", most)).run(None).unwrap();
+        let report = spec(4, 10_000, Some(1.0), judged(distance, "linear", most)).run(&unobserved).unwrap();
         let said = text(&report);
         assert!(said.contains("This is judged by the linear estimate"), "{said}");
         assert_eq!(said.contains("whose error is a closed form"), closed, "{said}");
@@ -158,7 +158,7 @@ fn a_simulated_error_is_not_called_a_closed_form() {
 fn what_cannot_be_simulated_is_not_out_of_reach() {
     for epsilon in [None, Some(1.2)] {
         let wanted = spec(41, 30_000, epsilon, judged("rms", "posterior_mean", 0.01));
-        let refusal = wanted.run(None).unwrap_err().to_string();
+        let refusal = wanted.run(&unobserved).unwrap_err().to_string();
         assert!(refusal.contains("1230000 entries"), "{refusal}");
     }
 }
@@ -169,7 +169,7 @@ fn posterior_means_are_judged_coarsely_unless_asked() {
     for (tolerance, least, most) in [(None, 0.01, 0.05), (Some(0.02), 0.0, 0.02)] {
         let mut spec = spec(2, 300, None, judged("rms", "posterior_mean", 0.05));
         spec.settings.tolerance = tolerance;
-        let found = spec.run(None).unwrap().best.error.unwrap();
+        let found = spec.run(&unobserved).unwrap().best.error.unwrap();
         let relative = found.error / found.value;
         assert!(relative > least && relative <= most, "{found:?}");
         assert!((found.value - 0.05).abs() <= 3.0 * found.error, "{found:?}");

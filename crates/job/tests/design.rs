@@ -5,7 +5,7 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value as Json;
 use sottovoce_job::render::Render;
-use sottovoce_job::{DesignSpec, Settings, read_prior};
+use sottovoce_job::{DesignSpec, Settings, read_prior, unobserved};
 
 const DRAWS: usize = 60_000;
 
@@ -18,7 +18,7 @@ fn report(inputs: usize, epsilon: Option<f64>, least: Option<f64>, prior: &str) 
         users: None,
         settings: Settings::default(),
     };
-    serde_json::from_str(&spec.check().unwrap().run(None).unwrap().json()).unwrap()
+    serde_json::from_str(&spec.check().unwrap().run(&unobserved).unwrap().json()).unwrap()
 }
 
 /// The matrix of a protocol, by the definition of its kind.

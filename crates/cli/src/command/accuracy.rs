@@ -1,8 +1,9 @@
 //! `sottovoce accuracy`.
 
 use clap::Args;
+use sottovoce_job::accuracy::frequencies;
 use sottovoce_job::render::Render;
-use sottovoce_job::{AccuracySpec, Result as JobResult, read_prior, read_protocol};
+use sottovoce_job::{AccuracyRequest, Result as JobResult, read_prior, read_protocol};
 
 use crate::arguments::{ComputationArguments, OutputArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
@@ -59,20 +60,20 @@ pub(crate) struct AccuracyArguments {
 }
 
 pub(crate) fn run(arguments: &AccuracyArguments) -> Result {
-    let spec = spec(arguments)?;
+    let job = request(arguments)?.check()?;
     let watch = Watch::new(arguments.output.quiet);
-    let report = spec.run_watched(&|step| watch.hear(step))?;
+    let report = job.run(&|progress| watch.hear(progress))?;
     watch.write(&arguments.output, &report.render(arguments.output.format.into()))
 }
 
-fn spec(arguments: &AccuracyArguments) -> JobResult<AccuracySpec> {
-    Ok(AccuracySpec {
+fn request(arguments: &AccuracyArguments) -> JobResult<AccuracyRequest> {
+    Ok(AccuracyRequest {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        users: arguments.users.clone(),
-        distances: arguments.distances.clone(),
-        estimators: arguments.estimators.clone(),
-        at: arguments.at.clone(),
+        n: arguments.users.clone(),
+        distance: arguments.distances.clone(),
+        estimator: arguments.estimators.clone(),
+        at: arguments.at.as_deref().map(frequencies).transpose()?,
         worst: arguments.worst,
         tolerance: arguments.tolerance,
         seed: arguments.computation.seed,

@@ -50,7 +50,7 @@ pub(crate) struct ChooseArguments {
 pub(crate) fn run(arguments: &ChooseArguments) -> Result {
     let spec = spec(arguments)?;
     let watch = arguments.long.watch();
-    let report = spec.run(Some(&|step| watch.hear(step)))?;
+    let report = spec.run(&|progress| watch.hear(progress))?;
     arguments.long.write(&watch, &report)
 }
 

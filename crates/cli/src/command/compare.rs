@@ -65,7 +65,7 @@ pub(crate) struct CompareArguments {
 pub(crate) fn run(arguments: &CompareArguments) -> Result {
     let job = spec(arguments)?.check()?;
     let watch = arguments.long.watch();
-    let comparison = job.run_watched(&|step| watch.hear(step));
+    let comparison = job.run(&|progress| watch.hear(progress));
     arguments.picture.write(&comparison.text(), arguments.long.output.quiet)?;
     arguments.long.write(&watch, &comparison)
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{DescribeSpec, read_protocol};
+use sottovoce_job::{DescribeRequest, read_protocol, unobserved};
 
 use crate::arguments::{ComputationArguments, OutputArguments};
 use crate::failure::Result;
@@ -32,6 +32,6 @@ pub(crate) struct DescribeArguments {
 }
 
 pub(crate) fn run(arguments: &DescribeArguments) -> Result {
-    let job = DescribeSpec { protocol: read_protocol(&arguments.protocol)? }.check()?;
-    arguments.output.write(&job.run()?.render(arguments.output.format.into()))
+    let job = DescribeRequest { protocol: read_protocol(&arguments.protocol)? }.check()?;
+    arguments.output.write(&job.run(&unobserved)?.render(arguments.output.format.into()))
 }

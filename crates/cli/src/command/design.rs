@@ -80,13 +80,13 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result {
     let format: Format = arguments.long.output.format.into();
     let watch = arguments.long.watch();
     if arguments.frontier {
-        let curve = frontier(arguments)?.run_watched(&|step| watch.hear(step))?;
+        let curve = frontier(arguments)?.run(&|progress| watch.hear(progress))?;
         if !watch.interrupted() {
             arguments.picture.write(&curve.text(), arguments.long.output.quiet)?;
         }
         return watch.write(&arguments.long.output, &curve.render(format));
     }
-    let report = spec(arguments)?.check()?.run(Some(&|step| watch.hear(step)))?;
+    let report = spec(arguments)?.check()?.run(&|progress| watch.hear(progress))?;
     if matches!(format, Format::Html | Format::Csv) {
         return watch.write(&arguments.long.output, &report.render(format));
     }

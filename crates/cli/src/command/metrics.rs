@@ -1,7 +1,7 @@
 //! `sottovoce metrics`.
 
 use clap::Args;
-use sottovoce_job::{MetricsSpec, Result as JobResult, read_prior, read_protocol};
+use sottovoce_job::{MetricsRequest, Result as JobResult, read_prior, read_protocol};
 
 use crate::arguments::{LongArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
@@ -47,20 +47,20 @@ pub(crate) struct MetricsArguments {
 }
 
 pub(crate) fn run(arguments: &MetricsArguments) -> Result {
-    let job = spec(arguments)?.check()?;
+    let job = request(arguments)?.check()?;
     let watch = arguments.long.watch();
-    let report = job.run_watched(&|step| watch.hear(step));
+    let report = job.run(&|progress| watch.hear(progress))?;
     arguments.long.write(&watch, &report)
 }
 
-fn spec(arguments: &MetricsArguments) -> JobResult<MetricsSpec> {
-    Ok(MetricsSpec {
+fn request(arguments: &MetricsArguments) -> JobResult<MetricsRequest> {
+    Ok(MetricsRequest {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        users: arguments.users.clone(),
-        metrics: arguments.metrics.clone(),
+        n: arguments.users.clone(),
+        metric: arguments.metrics.clone(),
         tolerance: arguments.long.accuracy.tolerance,
-        choice: arguments.long.accuracy.method.into(),
+        method: arguments.long.accuracy.method.into(),
         seed: arguments.long.computation.seed,
     })
 }

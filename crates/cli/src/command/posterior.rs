@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
     let job = spec(arguments)?.check()?;
     arguments.long.output.check()?;
     let watch = arguments.long.watch();
-    let report = job.run(Some(&|progress| watch.hear_draws(progress)))?;
+    let report = job.run(&|progress| watch.hear(progress))?;
     if let Some(path) = &arguments.draws_out {
         write_file(path, &draws(&report, path)?)?;
         let kept = report.posterior.draws.p.len();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sottovoce_job::render::Render;
-use sottovoce_job::{Result as JobResult, SplitSpec, read_prior, read_protocol};
+use sottovoce_job::{Result as JobResult, SplitRequest, read_prior, read_protocol};
 
 use crate::arguments::{LongArguments, PictureArguments, SubjectArguments, number_of_users};
 use crate::failure::Result;
@@ -37,18 +37,20 @@ pub(crate) struct SplitArguments {
 }
 
 pub(crate) fn run(arguments: &SplitArguments) -> Result {
-    let job = spec(arguments)?.check()?;
+    let job = request(arguments)?.check()?;
     let watch = arguments.long.watch();
-    let split = job.run_watched(&|step| watch.hear(step));
+    let split = job.run(&|progress| watch.hear(progress))?;
     arguments.picture.write(&split.text(), arguments.long.output.quiet)?;
     arguments.long.write(&watch, &split)
 }
 
-fn spec(arguments: &SplitArguments) -> JobResult<SplitSpec> {
-    Ok(SplitSpec {
+fn request(arguments: &SplitArguments) -> JobResult<SplitRequest> {
+    Ok(SplitRequest {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        users: arguments.users,
-        settings: arguments.long.settings(),
+        n: arguments.users,
+        tolerance: arguments.long.accuracy.tolerance,
+        method: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
     })
 }

@@ -43,7 +43,7 @@ pub(crate) struct UsersArguments {
 pub(crate) fn run(arguments: &UsersArguments) -> Result {
     let job = spec(arguments)?.check()?;
     let watch = arguments.long.watch();
-    let report = job.run_watched(&|step| watch.hear(step))?;
+    let report = job.run(&|progress| watch.hear(progress))?;
     arguments.long.write(&watch, &report)
 }
 

@@ -38,7 +38,7 @@ use crate::error::{Error, Result, distribution, in_range};
 use crate::estimate::{Estimator, SupportRates};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::{Source, draw_round};
-use crate::information::{Observer, Progress};
+use crate::information::{Sampling, SamplingObserver};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use crate::stop::{Stopped, caught, check};
@@ -75,7 +75,7 @@ pub struct Settings<'a> {
     /// What the posterior mean believes beforehand: unsaid, the prior of [`Place::Prior`], and Jeffreys' elsewhere.
     pub prior: Option<&'a Prior>,
     /// Hears of progress, and may end the simulation with its best estimate so far.
-    pub observer: Option<Observer<'a>>,
+    pub observer: Option<SamplingObserver<'a>>,
 }
 
 impl Default for Settings<'_> {
@@ -244,7 +244,7 @@ fn means(
     };
     let most = ((MOST_WORK / simulation.work()) as u64).clamp(DRAWS.0, DRAWS.1);
     let mut drawn: Vec<Result<Collection>> = Vec::new();
-    let mut progress = Progress::BEGUN;
+    let mut progress = Sampling::BEGUN;
     let mut accuracies: Vec<Accuracy> = Vec::new();
     // Two do, since one collection may take chains of their own and the error of few is widened.
     let source = Source { seed: settings.seed, observer: settings.observer, fewest: 2 };
@@ -288,10 +288,10 @@ fn mean(collections: &[&Collection], number: usize) -> Accuracy {
 }
 
 /// Where the accuracy is that is known worst, relative to itself.
-fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Progress {
+fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Sampling {
     let relative = |found: &&Accuracy| found.evaluation.error / found.evaluation.value.max(f64::MIN_POSITIVE);
     let worst = accuracies.iter().max_by(|l, r| relative(l).total_cmp(&relative(r)));
-    worst.map_or(Progress { draws: 0, value: f64::NAN, error: 0.0, tolerance }, |found| Progress {
+    worst.map_or(Sampling { draws: 0, value: f64::NAN, error: 0.0, tolerance }, |found| Sampling {
         draws: found.draws,
         value: found.evaluation.value,
         error: found.evaluation.error,

@@ -50,7 +50,7 @@ pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;
 
 use crate::error::{Error, Result};
-use crate::information::{Observer, Progress};
+use crate::information::{Sampling, SamplingObserver};
 use crate::prior::Prior;
 use crate::protocol::Protocol;
 use many_inputs::ManyInputs;
@@ -76,7 +76,7 @@ pub struct Effort<'a> {
     pub seed: u64,
     /// Hears of the search: how many directions were priced in the last look (`draws`, 0 at the start), the gap in `U_as` that is left (`error`) and the one to aim at. When
     /// it breaks, the best protocol so far is given, with the gap that is certified for it.
-    pub observer: Option<Observer<'a>>,
+    pub observer: Option<SamplingObserver<'a>>,
 }
 
 impl Default for Effort<'_> {
@@ -88,7 +88,7 @@ impl Default for Effort<'_> {
 impl Effort<'_> {
     /// Tells the observer, and says whether to stop.
     fn is_over(&self, priced: usize, gap: f64) -> bool {
-        let progress = Progress { draws: priced as u64, value: f64::NAN, error: gap, tolerance: self.gap };
+        let progress = Sampling { draws: priced as u64, value: f64::NAN, error: gap, tolerance: self.gap };
         self.observer.is_some_and(|observer| observer(&progress).is_break())
     }
 

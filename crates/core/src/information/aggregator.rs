@@ -1,8 +1,8 @@
 //! What the aggregator learns: the lower half of the information split, and the choice of a method for it.
 
 use super::grr::{self, Response};
-use super::progress::Observer;
 use super::reduced::Reduced;
+use super::sampling::SamplingObserver;
 use super::users::{group_private, users_side};
 use super::{enumeration, group_sampling, one_dimensional, path_sampling, response_sampling, truth_sampling};
 use crate::error::Error;
@@ -41,7 +41,7 @@ pub struct Options<'a> {
     /// `I(Y⃗;P)` where it is already known: then [`tally_information`] need not find it again.
     pub distribution: Option<Evaluation>,
     /// Hears of progress, and may stop a Monte Carlo computation.
-    pub observer: Option<Observer<'a>>,
+    pub observer: Option<SamplingObserver<'a>>,
 }
 
 impl Default for Options<'_> {

@@ -33,9 +33,9 @@ use rayon::prelude::*;
 use super::aggregator::Options;
 use super::belief::Belief;
 use super::monte_carlo::{generator, mean, multinomial, pick};
-use super::progress::Progress;
 use super::reduced::Reduced;
 use super::reports::{Source, Subsets};
+use super::sampling::Sampling;
 use super::stirling::ln_factorial;
 use super::tally_probability::{Bounds, Independent, Moments};
 use super::users::{group_of_laws, multinomial_entropy};
@@ -114,7 +114,7 @@ impl Sampler<'_> {
     /// The distance of the bounds of a pilot draw, unless the observer has had enough; the first ones are always made.
     fn gap(&self, i: u64, walks: usize, options: &Options<'_>) -> Option<f64> {
         let nothing =
-            Progress { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
+            Sampling { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
         let stopped = options.observer.is_some_and(|observer| observer(&nothing).is_break());
         let first = walks == WALKS[0] && i < PILOT.start + 4;
         (first || !stopped).then(|| self.draw(walks, &mut generator(options.seed, i)).0)

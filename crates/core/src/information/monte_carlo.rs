@@ -15,7 +15,7 @@ use rand_distr::{Binomial, Distribution as _};
 use rayon::prelude::*;
 
 use super::aggregator::Options;
-use super::progress::{Observer, Progress};
+use super::sampling::{Sampling, SamplingObserver};
 use crate::evaluation::{Evaluation, Method};
 use crate::metric::Absence;
 use crate::stop;
@@ -46,7 +46,7 @@ pub(crate) fn mean(
         (tolerance * tolerance - offset.error * offset.error).max(0.04 * tolerance * tolerance).sqrt();
     let mut draws: Vec<Draw> = Vec::new();
     let mut round = FIRST_ROUND.min(options.draws.max(2));
-    let mut progress = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance };
+    let mut progress = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance };
     loop {
         let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
         let complete = stop::caught(|| draw_round(&mut draws, round, &source, &progress, draw));
@@ -59,7 +59,7 @@ pub(crate) fn mean(
         let (value, error) = regression(&draws);
         let found = Evaluation::new(value + offset.value, error.hypot(offset.error), Method::MonteCarlo);
         let total = draws.len() as u64;
-        progress = Progress { draws: total, value: found.value, error: found.error, tolerance };
+        progress = Sampling { draws: total, value: found.value, error: found.error, tolerance };
         let broken = options.observer.is_some_and(|observer| observer(&progress).is_break());
         if stopped || broken || error <= wanted || total >= options.draws {
             return Ok(found);
@@ -69,7 +69,7 @@ pub(crate) fn mean(
 }
 
 /// What complete rounds have found, when the run is ended in the midst of one: to keep the draws of that round which are done would favour the quick ones.
-fn best_so_far(progress: &Progress) -> Result<Evaluation, Absence> {
+fn best_so_far(progress: &Sampling) -> Result<Evaluation, Absence> {
     if progress.draws == 0 {
         return Err(Absence::Stopped);
     }
@@ -79,7 +79,7 @@ fn best_so_far(progress: &Progress) -> Result<Evaluation, Absence> {
 /// Where draws come from, and who may stop them once there are the fewest.
 pub(crate) struct Source<'a> {
     pub(crate) seed: u64,
-    pub(crate) observer: Option<Observer<'a>>,
+    pub(crate) observer: Option<SamplingObserver<'a>>,
     pub(crate) fewest: u64,
 }
 
@@ -89,14 +89,14 @@ pub(crate) fn draw_round<D: Send>(
     draws: &mut Vec<D>,
     round: u64,
     source: &Source<'_>,
-    progress: &Progress,
+    progress: &Sampling,
     draw: &(dyn Fn(&mut ChaCha8Rng) -> D + Sync),
 ) -> bool {
     let start = draws.len() as u64;
     let (stopped, made) = (AtomicBool::new(false), AtomicU64::new(start));
-    let asked = |observer: Observer<'_>| {
+    let asked = |observer: SamplingObserver<'_>| {
         let draws = made.load(Ordering::Relaxed);
-        draws >= source.fewest && observer(&Progress { draws, ..*progress }).is_break()
+        draws >= source.fewest && observer(&Sampling { draws, ..*progress }).is_break()
     };
     let one = |i: u64| {
         if stopped.load(Ordering::Relaxed) || source.observer.is_some_and(asked) {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn an_observer_can_stop() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let stop = |_: &Progress| std::ops::ControlFlow::Break(());
+        let stop = |_: &Sampling| std::ops::ControlFlow::Break(());
         let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         assert!(found.error > 0.03 && found.error < 0.2, "{found:?}");
@@ -301,7 +301,7 @@ mod tests {
     fn a_round_that_is_stopped_keeps_its_draws() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
         let seen = AtomicU64::new(0);
-        let stop = |p: &Progress| {
+        let stop = |p: &Sampling| {
             seen.store(p.draws, Ordering::Relaxed);
             if p.draws < 100 { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
         };

@@ -277,7 +277,7 @@ mod tests {
             let prior = Dirichlet::jeffreys(a).unwrap();
             let response = Response { a, beta: 2f64.exp_m1(), parts: vec![(1.0, &prior)] };
             let draws = std::sync::atomic::AtomicU64::new(0);
-            let observer = |p: &crate::information::Progress| {
+            let observer = |p: &crate::information::Sampling| {
                 draws.store(p.draws, std::sync::atomic::Ordering::Relaxed);
                 std::ops::ControlFlow::Continue(())
             };

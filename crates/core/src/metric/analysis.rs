@@ -8,7 +8,7 @@ use super::answer::{Absence, Answer, Value};
 use super::average_privacy::Leakage;
 use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
-use super::watch::Watcher;
+use super::progress::Observer;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, faithful_growth_constant,
     growth_constant, level_bracket, local_privacy_level, participation_bound, prior_entropy, private_leakage,
@@ -55,7 +55,7 @@ pub struct Analysis<'a> {
     utility: OnceCell<Result<Evaluation, Absence>>,
     prior_entropy: OnceCell<Result<Evaluation, Absence>>,
     finite: RefCell<BTreeMap<u64, Rc<FiniteUsers>>>,
-    watcher: Option<Watcher<'a>>,
+    observer: Option<Observer<'a>>,
 }
 
 impl std::fmt::Debug for Analysis<'_> {
@@ -94,19 +94,19 @@ impl<'a> Analysis<'a> {
             utility: OnceCell::new(),
             prior_entropy: OnceCell::new(),
             finite: RefCell::default(),
-            watcher: None,
+            observer: None,
         })
     }
 
-    /// Lets `watcher` hear of long computations, and end them with their best estimate so far.
-    pub fn watched_by(mut self, watcher: Watcher<'a>) -> Self {
-        self.watcher = Some(watcher);
+    /// Lets `observer` hear of long computations, and end them with their best estimate so far.
+    pub fn observed_by(mut self, observer: Observer<'a>) -> Self {
+        self.observer = Some(observer);
         self
     }
 
     /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
     ///
-    /// A warning tells of Monte Carlo that ended, by a watcher or by the largest number of draws, before the wanted error.
+    /// A warning tells of Monte Carlo that ended, by an observer or by the largest number of draws, before the wanted error.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
         let found = stop::caught(|| {
             let answer = self.value(metric, users);
@@ -176,7 +176,7 @@ impl<'a> Analysis<'a> {
             prior: self.prior,
             n,
             settings: &self.settings,
-            watcher: self.watcher,
+            observer: self.observer,
             leakage: self.leakage().map(|leakage| leakage.evaluation),
         }
     }

@@ -3,11 +3,11 @@
 use std::cell::OnceCell;
 
 use super::answer::Absence;
-use super::watch::{Sought, Step, Watcher};
+use super::progress::{Observer, Progress};
 use super::{Settings, growth_constant, prior_entropy};
 use crate::evaluation::{Evaluation, Method};
 use crate::information::{
-    AggregatorSide, Choice, Options, Progress, UsersSide, by_parts, digit_utility, distribution_asymptote,
+    AggregatorSide, Choice, Options, Sampling, UsersSide, by_parts, digit_utility, distribution_asymptote,
     distribution_information, distribution_utility, tally_information, tally_utility, users_side_of,
 };
 use crate::metric::Metric;
@@ -28,7 +28,7 @@ pub(super) struct Question<'a> {
     pub prior: &'a Prior,
     pub n: u64,
     pub settings: &'a Settings,
-    pub watcher: Option<Watcher<'a>>,
+    pub observer: Option<Observer<'a>>,
     /// `I(X;Y|P)` of one user.
     pub leakage: Result<Evaluation, Absence>,
 }
@@ -58,17 +58,15 @@ impl Question<'_> {
         }
     }
 
-    /// Finds `metric` while the watcher hears of it, unless the watcher has had enough before it is begun.
-    fn watched<T>(
+    /// Finds `metric` while the observer hears of it, unless the observer stops it before it is begun.
+    fn observed<T>(
         &self,
         metric: Metric,
         find: impl FnOnce(&Options<'_>) -> Result<T, Absence>,
     ) -> Result<T, Absence> {
-        let (Some(watcher), users) = (self.watcher, self.n) else { return find(&self.options()) };
-        let hears = |progress: &Progress| {
-            watcher(&Step { sought: Sought::Metric(metric), users, progress: *progress })
-        };
-        let start = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: self.tolerance() };
+        let (Some(observer), users) = (self.observer, self.n) else { return find(&self.options()) };
+        let hears = |sampling: &Sampling| observer(&Progress::Metric { metric, users, sampling: *sampling });
+        let start = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: self.tolerance() };
         if hears(&start).is_break() {
             return Err(Absence::Stopped);
         }
@@ -110,7 +108,7 @@ impl FiniteUsers {
         let side = |options: &Options<'_>| users_side_of(question.prior, question.n, options);
         let find = || match question.prior {
             Prior::Dirichlet(_) => side(&question.options()),
-            _ => question.watched(Metric::UsersDistribution, side),
+            _ => question.observed(Metric::UsersDistribution, side),
         };
         self.users.get_or_init(find).clone()
     }
@@ -151,7 +149,7 @@ impl FiniteUsers {
                 let constant = growth_constant(protocol, prior, settings)?;
                 Ok(distribution_asymptote(protocol.rank()?.value, constant, n))
             }
-            _ => question.watched(Metric::AggregatorDistribution, |options| {
+            _ => question.observed(Metric::AggregatorDistribution, |options| {
                 Ok(distribution_information(protocol, prior, n, options)?.of_rounded(question.rounding()))
             }),
         };
@@ -167,7 +165,7 @@ impl FiniteUsers {
             _ => {
                 // Its parts are found one after the other, so that none is found twice.
                 let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
-                question.watched(Metric::AggregatorTally, |options| {
+                question.observed(Metric::AggregatorTally, |options| {
                     let options = Options { distribution: known, ..*options };
                     Ok(tally_information(protocol, prior, n, &options)?.of_rounded(question.rounding()))
                 })
@@ -235,14 +233,18 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_ends_the_running_number_and_leaves_out_the_next() {
+    fn an_observer_ends_the_running_number_and_leaves_out_the_next() {
         let (protocol, prior) = (Protocol::grr(4, 1.0).unwrap(), Prior::jeffreys(4).unwrap());
         let settings = Settings { tolerance: Some(1e-9), choice: Choice::MonteCarlo, ..Settings::default() };
-        let stop = |step: &Step| match (step.sought, step.progress.draws) {
-            (Sought::Metric(Metric::AggregatorDistribution), 0) => ControlFlow::Continue(()),
+        let stop = |progress: &Progress| match progress {
+            Progress::Metric { metric: Metric::AggregatorDistribution, sampling, .. }
+                if sampling.draws == 0 =>
+            {
+                ControlFlow::Continue(())
+            }
             _ => ControlFlow::Break(()),
         };
-        let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap().watched_by(&stop);
+        let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap().observed_by(&stop);
         let found = analysis.answer(Metric::DistributionUtility, Some(50));
         assert!(found.number().unwrap().error > 1e-6, "{found:?}");
         assert!(found.warning.unwrap().starts_with("I(Y;P) stopped at standard error 0."));

@@ -21,8 +21,8 @@ mod monte_carlo;
 mod name;
 pub(crate) mod one_dimensional_image;
 mod prior_entropy;
+mod progress;
 mod tradeoff;
-mod watch;
 mod worst_case_privacy;
 
 pub use analysis::{Analysis, Settings};
@@ -35,6 +35,6 @@ pub use growth_constant::{faithful_growth_constant, growth_constant};
 pub use limit::{distribution_utility_limit, tally_utility_limit};
 pub use name::Metric;
 pub use prior_entropy::prior_entropy;
+pub use progress::{Observer, Progress, unobserved};
 pub use tradeoff::{participation_bound, utility_bound};
-pub use watch::{Sought, Step, Watcher};
 pub use worst_case_privacy::{level_bracket, local_privacy_level, worst_case_privacy};

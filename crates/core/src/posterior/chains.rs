@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::diagnostics::{Agreement, agreement};
 use super::summary::{Diagnostics, Options};
 use crate::error::{Error, Result};
-use crate::information::Progress;
+use crate::information::Sampling;
 use crate::information::monte_carlo::generator;
 use crate::likelihood::Senders;
 use crate::mcmc::target::{State, Target};
@@ -258,7 +258,7 @@ fn until_they_agree(
 fn stopped(chains: &[Chain], wanted: usize, options: &Options<'_>) -> bool {
     let kept = (chains.len() * chains[0].draws.len()) as f64;
     let draws = kept as u64 * chains[0].thinning as u64;
-    let progress = Progress {
+    let progress = Sampling {
         draws,
         value: kept,
         error: 1.0 / kept.sqrt(),

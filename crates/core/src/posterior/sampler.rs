@@ -20,7 +20,7 @@ use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, mixed, wei
 use super::{Parts, TALLY_LAW};
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
-use crate::information::Progress;
+use crate::information::Sampling;
 use crate::information::monte_carlo::{generator, pick, student_factor};
 use crate::likelihood::Senders;
 use crate::mcmc::evidence::{is_affordable, walk};
@@ -129,7 +129,7 @@ fn evidence_in_time(
     options: &Options<'_>,
 ) -> Result<Evaluation, &'static str> {
     const NO_TIME: &str = "there was no time left for the walks from the prior to the posterior";
-    let before = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: EVIDENCE_ERROR };
+    let before = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: EVIDENCE_ERROR };
     if options.observer.is_some_and(|observer| observer(&before).is_break()) {
         return Err(NO_TIME);
     }
@@ -164,7 +164,7 @@ fn log_evidence(
         let mean = walks.iter().sum::<f64>() / count;
         let variance = walks.iter().map(|ln| (ln - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let error = student_factor(count - 1.0) * (variance / count).sqrt();
-        let progress = Progress { draws: walks.len() as u64, value: mean, error, tolerance: wanted };
+        let progress = Sampling { draws: walks.len() as u64, value: mean, error, tolerance: wanted };
         let stopped = options.observer.is_some_and(|observer| observer(&progress).is_break());
         if error.is_nan() {
             return Err("a walk from the prior to the posterior failed");

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::evaluation::{Evaluation, Method};
-use crate::information::{Choice, Observer};
+use crate::information::{Choice, SamplingObserver};
 
 /// Numbers of draws that are held unasked: some hundred megabytes.
 const MAX_NUMBERS: usize = 20_000_000;
@@ -23,7 +23,7 @@ pub struct Options<'a> {
     /// Gives the answer of chains that did not converge, marked as such, instead of an error.
     pub unconverged: bool,
     /// Hears of progress, and may stop the sampler.
-    pub observer: Option<Observer<'a>>,
+    pub observer: Option<SamplingObserver<'a>>,
 }
 
 impl Default for Options<'_> {

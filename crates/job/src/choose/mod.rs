@@ -14,8 +14,8 @@ pub use lead::{Excess, Lead};
 use sottovoce::accuracy::check_size;
 use sottovoce::design::{Effort, Requirement, best_protocol};
 use sottovoce::estimate::Estimator;
-use sottovoce::information::{Choice, Progress};
-use sottovoce::metric::{Settings, Watcher};
+use sottovoce::information::{Choice, Sampling};
+use sottovoce::metric::{Observer, Settings, unobserved};
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
 use crate::admission::{admit, choice_bytes};
@@ -105,7 +105,7 @@ impl Choosable {
 struct Chooser<'a> {
     spec: &'a ChooseSpec,
     prior: Prior,
-    watcher: Option<Watcher<'a>>,
+    observer: Observer<'a>,
 }
 
 /// Metrics told of the best two, beside that of the target.
@@ -117,7 +117,7 @@ impl ChooseSpec {
     ///
     /// # Errors
     /// A number or the prior is out of range, nothing is required and nothing wanted, or nothing reaches it.
-    pub fn run(&self, watcher: Option<Watcher<'_>>) -> Result<ChooseReport> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<ChooseReport> {
         check_users(&[self.users])?;
         admit(choice_bytes(self.inputs, self.epsilon))?;
         let prior = self.prior.check(self.inputs)?;
@@ -128,7 +128,7 @@ impl ChooseSpec {
         if !prior.is_continuous() {
             return Err(Error::Numbers(sottovoce::Error::DesignPrior));
         }
-        let chooser = Chooser { spec: self, prior, watcher };
+        let chooser = Chooser { spec: self, prior, observer };
         let runners = match (self.criterion(), self.epsilon, self.least_average_privacy) {
             (Criterion::Level, ..) => chooser.by_level()?,
             (_, epsilon, least) => chooser.runners(&Requirement::new(epsilon, least)?),
@@ -197,7 +197,7 @@ impl Chooser<'_> {
 
     /// The optimum of the design search, if it ends with one.
     fn designed(&self, requirement: &Requirement) -> Option<Runner> {
-        let hear = |progress: &Progress| search_heard(self.watcher, progress);
+        let hear = |sampling: &Sampling| search_heard(self.observer, sampling);
         let effort = Effort { seed: self.spec.settings.seed, observer: Some(&hear), ..Effort::default() };
         let design = best_protocol(&self.prior, requirement, effort).ok()?;
         let spec = ProtocolSpec::from(design.protocol.specification());
@@ -219,11 +219,11 @@ impl Chooser<'_> {
 
     /// How far estimated frequencies are off with these users.
     fn error(&self, protocol: &Protocol, measure: ErrorMeasure) -> Option<Evaluation> {
-        let (prior, watcher) = (&self.prior, self.watcher);
+        let (prior, observer) = (&self.prior, self.observer);
         let slow = measure.estimator == Estimator::PosteriorMean;
         let tolerance = self.spec.settings.tolerance.or(slow.then_some(SLOW));
         let settings = Settings { tolerance, ..self.spec.settings };
-        ErrorCurve { protocol, prior, measure, settings, watcher }.at(self.spec.users).number()
+        ErrorCurve { protocol, prior, measure, settings, observer }.at(self.spec.users).number()
     }
 
     fn analysis<'a>(&'a self, protocol: &'a Protocol) -> Analysis<'a> {
@@ -239,10 +239,8 @@ impl Chooser<'_> {
         let (metric, users) = (self.spec.metric(), Some(self.spec.users));
         // Unwrap safety: as above.
         let analysis = Analysis::with_settings(protocol, &self.prior, settings).unwrap();
-        let analysis = match self.watcher {
-            Some(watcher) if choice != Choice::Asymptote => analysis.watched_by(watcher),
-            _ => analysis,
-        };
+        let analysis =
+            if choice == Choice::Asymptote { analysis } else { analysis.observed_by(self.observer) };
         MetricEvaluation { metric, users, answer: analysis.answer(metric, users) }
     }
 
@@ -337,7 +335,7 @@ impl Chooser<'_> {
             wanted: target.into(),
             settings,
         };
-        let needed = users.check().and_then(|job| job.run()).ok();
+        let needed = users.check().and_then(|job| job.run(&unobserved)).ok();
         (enough, needed.and_then(|report| report.needed.found.ok()).map(|found| found.n))
     }
 }
@@ -374,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_best_for_six_values_are_pairs_and_randomised_response_is_next() {
-        let report = spec(6, 100_000, Some(1.0), None).run(None).unwrap();
+        let report = spec(6, 100_000, Some(1.0), None).run(&unobserved).unwrap();
         assert_eq!(report.best.candidate.protocol.name(), "subset");
         assert_eq!(report.runner_up.unwrap().candidate.protocol.name(), "grr");
         // F is 0.01513 against 0.0138.
@@ -385,8 +383,9 @@ mod tests {
     #[test]
     fn exact_numbers_are_used_where_they_are_affordable() {
         let settings = Settings::default();
-        let report =
-            ChooseSpec { settings, ..spec(3, 60, Some(2.0), Some(Target::Digits(1.0))) }.run(None).unwrap();
+        let report = ChooseSpec { settings, ..spec(3, 60, Some(2.0), Some(Target::Digits(1.0))) }
+            .run(&unobserved)
+            .unwrap();
         let found = report.best.counted().unwrap();
         assert_eq!(found.method, Method::Enumeration);
         assert_eq!(report.enough, Some(found.value >= 1.0));
@@ -394,11 +393,11 @@ mod tests {
 
     #[test]
     fn without_a_limit_the_smallest_level_is_found() {
-        let report = spec(4, 1_000_000, None, Some(Target::DecimalDigits(2.0))).run(None).unwrap();
+        let report = spec(4, 1_000_000, None, Some(Target::DecimalDigits(2.0))).run(&unobserved).unwrap();
         let level = report.best.candidate.number(Metric::LocalPrivacyLevel).unwrap();
         let reached = |epsilon: f64| {
             let report =
-                spec(4, 1_000_000, Some(epsilon), Some(Target::DecimalDigits(2.0))).run(None).unwrap();
+                spec(4, 1_000_000, Some(epsilon), Some(Target::DecimalDigits(2.0))).run(&unobserved).unwrap();
             report.best.counted().unwrap().value >= 2.0 * std::f64::consts::LN_10
         };
         assert!(reached(level) && !reached(0.9 * level), "{level}");
@@ -406,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_typical_error_is_that_of_randomised_response() {
-        let report = spec(3, 10_000, Some(1.0), None).run(None).unwrap();
+        let report = spec(3, 10_000, Some(1.0), None).run(&unobserved).unwrap();
         // Each report is kept with p and turned into each other value with q; the mean of P_x(1 − P_x) under Jeffreys is 1/3 · 2/3 · 1.5/2.5.
         let (p, q) = (1f64.exp() / (2.0 + 1f64.exp()), 1.0 / (2.0 + 1f64.exp()));
         let shown = |share: f64| q + (p - q) * share;
@@ -432,18 +431,18 @@ mod tests {
     #[test]
     fn a_typical_error_can_be_wanted() {
         let wanted = |users, epsilon| accurate(12, users, epsilon, None);
-        let report = wanted(30_000, Some(1.0)).run(None).unwrap();
+        let report = wanted(30_000, Some(1.0)).run(&unobserved).unwrap();
         let needed = report.needed.unwrap();
         assert_eq!(report.enough, Some(false));
-        assert!(wanted(needed, Some(1.0)).run(None).unwrap().enough.unwrap());
-        assert!(!wanted(needed - 1, Some(1.0)).run(None).unwrap().enough.unwrap());
+        assert!(wanted(needed, Some(1.0)).run(&unobserved).unwrap().enough.unwrap());
+        assert!(!wanted(needed - 1, Some(1.0)).run(&unobserved).unwrap().enough.unwrap());
         // The least level is just above the one that was not enough.
-        let level = level(&wanted(30_000, None).run(None).unwrap().best);
+        let level = level(&wanted(30_000, None).run(&unobserved).unwrap().best);
         assert!(level > 1.0 && level <= 1.1, "{level}");
         for most in [0.0, 1.0] {
             let error = ExpectedError { most, measure: ErrorMeasure::default() };
             let wanted = Some(Wanted::Accuracy(error));
-            assert!(ChooseSpec { wanted, ..spec(3, 10, Some(1.0), None) }.run(None).is_err());
+            assert!(ChooseSpec { wanted, ..spec(3, 10, Some(1.0), None) }.run(&unobserved).is_err());
         }
     }
 
@@ -451,7 +450,7 @@ mod tests {
     #[test]
     fn levels_are_compared_before_they_are_rounded() {
         for (inputs, users, most) in [(41, 31_978, 1.05), (14, 30_718, 1.02)] {
-            let report = accurate(inputs, users, None, None).run(None).unwrap();
+            let report = accurate(inputs, users, None, None).run(&unobserved).unwrap();
             assert_eq!(report.best.candidate.protocol.name(), "subset");
             assert!(level(&report.best) < most, "{}", level(&report.best));
             assert!(level(&report.best) < level(report.runner_up.as_ref().unwrap()));
@@ -464,7 +463,7 @@ mod tests {
     fn a_better_estimate_needs_less_epsilon() {
         let (linear, better) =
             (accurate(14, 30_718, None, None), accurate(14, 30_718, None, Some("norm_sub")));
-        let (linear, better) = (linear.run(None).unwrap(), better.run(None).unwrap());
+        let (linear, better) = (linear.run(&unobserved).unwrap(), better.run(&unobserved).unwrap());
         assert!(level(&better.best) < 0.96 * level(&linear.best), "{}", level(&better.best));
         let error = better.best.error.unwrap();
         assert_eq!(error.method, Method::MonteCarlo);
@@ -474,27 +473,27 @@ mod tests {
     /// What `users` needs for one percentage point is what `choose` says that it takes.
     #[test]
     fn one_percent_means_the_same_as_for_users() {
-        let chosen = accurate(12, 30_000, Some(1.0), None).run(None).unwrap();
+        let chosen = accurate(12, 30_000, Some(1.0), None).run(&unobserved).unwrap();
         let users = UsersSpec {
             protocol: chosen.best.candidate.protocol.clone().into(),
             prior: read_prior("jeffreys").unwrap(),
             wanted: Wanted::Accuracy(ExpectedError::named(None, None, 0.01).unwrap()),
             settings: Settings::default(),
         };
-        let needed = users.check().unwrap().run().unwrap().needed.found.unwrap();
+        let needed = users.check().unwrap().run(&unobserved).unwrap().needed.found.unwrap();
         assert_eq!(Some(needed.n), chosen.needed);
     }
 
     #[test]
     fn what_protects_nobody_in_particular_says_so() {
         let spec = ChooseSpec { least_average_privacy: Some(0.6), ..spec(3, 1_000, None, None) };
-        let report = spec.run(None).unwrap();
+        let report = spec.run(&unobserved).unwrap();
         assert!(report.unlimited.as_ref().is_some_and(|said| said.contains("plain truth")), "{report:?}");
     }
 
     #[test]
     fn nothing_asked_is_refused() {
-        assert!(spec(4, 100, None, None).run(None).is_err());
-        assert!(spec(4, 0, Some(1.0), None).run(None).is_err());
+        assert!(spec(4, 100, None, None).run(&unobserved).is_err());
+        assert!(spec(4, 0, Some(1.0), None).run(&unobserved).is_err());
     }
 }

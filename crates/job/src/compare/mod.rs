@@ -9,13 +9,13 @@ pub use sweep::{Sweep, Swept};
 pub use work::Work;
 
 use sottovoce::estimate::Estimator;
-use sottovoce::metric::{Absence, Answer, Settings, Value, Watcher};
+use sottovoce::metric::{Absence, Answer, Observer, Settings, Value};
 use sottovoce::{Evaluation, Metric};
 
-use crate::describe::summary;
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure};
 use crate::quantity::{Evaluated, Quantity, TYPICAL_ERROR};
+use crate::render::text::summary;
 use crate::share::share;
 use crate::source::Written;
 use crate::spec::{Parameter, PriorSpec, ProtocolSpec};
@@ -246,17 +246,8 @@ fn names(protocols: &[Written<ProtocolSpec>]) -> Vec<String> {
 }
 
 impl CompareJob {
-    /// The comparison.
-    pub fn run(&self) -> Comparison {
-        self.compare(None)
-    }
-
-    /// The comparison, while `watcher` hears of it.
-    pub fn run_watched(&self, watcher: Watcher<'_>) -> Comparison {
-        self.compare(Some(watcher))
-    }
-
-    fn compare(&self, watcher: Option<Watcher<'_>>) -> Comparison {
+    /// The comparison. Numbers that the observer leaves out are absent from the report.
+    pub fn run(&self, observer: Observer<'_>) -> Comparison {
         let places = match &self.sweep {
             Some(sweep) => sweep.values.iter().copied().map(Some).collect(),
             None => vec![None],
@@ -271,14 +262,14 @@ impl CompareJob {
             sort: self.sort,
             estimator: self.estimator,
             names: self.names.clone(),
-            rounds: places.into_iter().map(|at| self.round(at, watcher)).collect(),
+            rounds: places.into_iter().map(|at| self.round(at, observer)).collect(),
         }
     }
 
-    fn round(&self, at: Option<f64>, watcher: Option<Watcher<'_>>) -> Round {
+    fn round(&self, at: Option<f64>, observer: Observer<'_>) -> Round {
         let positions = 0..self.spec.protocols.len();
         let mut contenders: Vec<Contender> =
-            positions.map(|position| self.contender(position, at, watcher)).collect();
+            positions.map(|position| self.contender(position, at, observer)).collect();
         let sign = self.sort.direction().unwrap_or(1.0);
         let key = |c: &Contender| c.number(self.sort).map_or(f64::NEG_INFINITY, |e| sign * e.value);
         contenders.sort_by(|l, r| key(r).total_cmp(&key(l)));
@@ -295,7 +286,7 @@ impl CompareJob {
         Round { at, contenders }
     }
 
-    fn contender(&self, position: usize, at: Option<f64>, watcher: Option<Watcher<'_>>) -> Contender {
+    fn contender(&self, position: usize, at: Option<f64>, observer: Observer<'_>) -> Contender {
         let written = self.at(position, at);
         let n = match self.sweep.as_ref().map(|s| s.swept) {
             Some(Swept::Users) => at.map(|n| n as u64),
@@ -310,7 +301,7 @@ impl CompareJob {
             best: false,
         };
         let matched = match self.matched {
-            Some(wanted) => match self.solved(&written, wanted, n, watcher) {
+            Some(wanted) => match self.solved(&written, wanted, n, observer) {
                 Ok(spec) => Written { spec, source: written.source.clone() },
                 Err(mismatch) => return none(mismatch),
             },
@@ -326,7 +317,7 @@ impl CompareJob {
         };
         let evaluate = |quantity: &Quantity| {
             let users = n.filter(|_| quantity.needs_users());
-            let answer = self.answer(&subject, *quantity, users, watcher);
+            let answer = self.answer(&subject, *quantity, users, observer);
             Evaluated { quantity: *quantity, users, answer }
         };
         Contender {
@@ -345,12 +336,12 @@ impl CompareJob {
         subject: &Subject,
         quantity: Quantity,
         users: Option<u64>,
-        watcher: Option<Watcher<'_>>,
+        observer: Observer<'_>,
     ) -> Answer {
         let distance = match quantity {
             Quantity::Metric(metric) => {
                 return match subject.admit(metric, users) {
-                    Ok(()) => subject.analysis(watcher).answer(metric, users),
+                    Ok(()) => subject.analysis(observer).answer(metric, users),
                     Err(refusal) => Answer::from(Err(Absence::Failed(refusal))),
                 };
             }
@@ -358,7 +349,7 @@ impl CompareJob {
         };
         let measure = ErrorMeasure { distance, estimator: self.estimator };
         let (protocol, prior, settings) = (&subject.protocol.protocol, &subject.prior, subject.settings);
-        let curve = ErrorCurve { protocol, prior, measure, settings, watcher };
+        let curve = ErrorCurve { protocol, prior, measure, settings, observer };
         users.map_or_else(|| Answer::from(Err(Absence::NeedsUsers)), |n| curve.at(n))
     }
 
@@ -380,7 +371,7 @@ impl CompareJob {
         written: &Written<ProtocolSpec>,
         wanted: Wanted,
         n: Option<u64>,
-        watcher: Option<Watcher<'_>>,
+        observer: Observer<'_>,
     ) -> std::result::Result<ProtocolSpec, Mismatch> {
         let parameter = written.spec.noise().ok_or(Mismatch::Fixed)?;
         let with = |value: f64| written.spec.with_parameter(parameter, value).ok_or(Mismatch::Fixed);
@@ -391,7 +382,7 @@ impl CompareJob {
             let subject =
                 Subject::new(&written, &self.spec.prior, self.spec.settings).map_err(|_| nothing())?;
             let users = n.filter(|_| wanted.quantity.needs_users());
-            match self.answer(&subject, wanted.quantity, users, watcher).value? {
+            match self.answer(&subject, wanted.quantity, users, observer).value? {
                 Value::Number(e) => Ok(e),
                 Value::Count(..) | Value::Truth(..) => Err(nothing()),
             }
@@ -414,6 +405,8 @@ impl Contender {
 
 #[cfg(test)]
 mod tests {
+    use sottovoce::unobserved;
+
     use super::*;
     use crate::spec::read_protocol;
 
@@ -434,7 +427,7 @@ mod tests {
             [(0.99, "grr"), (0.95, "grr"), (0.90, "oue"), (0.60, "oue"), (0.40, "rappor"), (0.10, "rappor")]
         {
             let matched = Some(format!("s_mu={level}"));
-            let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run();
+            let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
             assert_eq!(order(&comparison, 0)[0], best, "{level}");
             let contenders = &comparison.rounds[0].contenders;
             assert!(contenders[0].best && !contenders[1].best, "{level}");
@@ -448,7 +441,7 @@ mod tests {
     #[test]
     fn effective_participation_at_matched_privacy_has_the_values_of_the_errata() {
         let matched = Some("s_mu=0.9".to_owned());
-        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run();
+        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
         for (name, expected) in
             [("grr", 0.033882), ("rappor", 0.032703), ("oue", 0.034163), ("blh", 0.031606)]
         {
@@ -468,7 +461,7 @@ mod tests {
         let comparison = CompareSpec { matched, ..spec(&["oue:a=3,eps=1", "grr:a=3,eps=1", "identity:a=3"]) }
             .check()
             .unwrap()
-            .run();
+            .run(&unobserved);
         assert_eq!(order(&comparison, 0)[0], "grr");
         let why = |name: &str| {
             let found = comparison.rounds[0].contenders.iter().find(|c| comparison.names[c.position] == name);
@@ -481,7 +474,7 @@ mod tests {
     #[test]
     fn worst_case_privacy_is_matched_by_its_epsilon() {
         let matched = Some(format!("s_wc={}", (-1.5f64).exp()));
-        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run();
+        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
         for contender in &comparison.rounds[0].contenders {
             let epsilon = contender.protocol.parameter(Parameter::Epsilon).unwrap();
             assert!((epsilon - 1.5).abs() < 1e-8, "{epsilon}");
@@ -494,7 +487,7 @@ mod tests {
         let matched = Some("u_digit=1.2".to_owned());
         let spec =
             CompareSpec { matched, users: Some(40), ..spec(&["grr:a=3,eps=2", "erasure:a=3,reveal=0.5"]) };
-        let comparison = spec.check().unwrap().run();
+        let comparison = spec.check().unwrap().run(&unobserved);
         for contender in &comparison.rounds[0].contenders {
             let found = contender.number(Metric::DigitUtility);
             assert!(found.is_some_and(|e| (e.value - 1.2).abs() < 1e-8), "{contender:?}");
@@ -513,7 +506,7 @@ mod tests {
             metrics: vec!["s_mu".into(), "rms".into()],
             ..spec(&four)
         };
-        let comparison = spec.check().unwrap().run();
+        let comparison = spec.check().unwrap().run(&unobserved);
         for contender in &comparison.rounds[0].contenders {
             let error = contender.number(TYPICAL_ERROR).unwrap();
             assert!((error.value - 0.01).abs() < 1e-9, "{contender:?}");
@@ -533,9 +526,9 @@ mod tests {
             sort: sort.map(Into::into),
             ..spec(&FOUR)
         };
-        let comparison = matched(None).check().unwrap().run();
+        let comparison = matched(None).check().unwrap().run(&unobserved);
         assert_eq!(comparison.sort, TYPICAL_ERROR);
-        let asked = matched(Some("s_mu")).check().unwrap().run();
+        let asked = matched(Some("s_mu")).check().unwrap().run(&unobserved);
         assert!(asked.rounds[0].contenders.iter().all(|c| c.best), "{:?}", asked.rounds);
     }
 
@@ -560,14 +553,15 @@ mod tests {
             sort: Some("s_mu".into()),
             ..spec(&FOUR)
         };
-        let comparison = spec.check().unwrap().run();
+        let comparison = spec.check().unwrap().run(&unobserved);
         assert_eq!(comparison.rounds.len(), 8);
         assert_eq!((order(&comparison, 0)[0], order(&comparison, 7)[0]), ("blh", "grr"));
     }
 
     #[test]
     fn equals_are_both_the_best() {
-        let comparison = spec(&["grr:a=3,eps=1", "grr:a=3,eps=1", "grr:a=3,eps=0.5"]).check().unwrap().run();
+        let comparison =
+            spec(&["grr:a=3,eps=1", "grr:a=3,eps=1", "grr:a=3,eps=0.5"]).check().unwrap().run(&unobserved);
         let best: Vec<bool> = comparison.rounds[0].contenders.iter().map(|c| c.best).collect();
         assert_eq!(best, [true, true, false]);
         assert_eq!(comparison.names[0], "grr, a = 3, epsilon = 1");

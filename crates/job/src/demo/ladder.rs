@@ -57,7 +57,7 @@ pub(super) fn ladder() -> Result<(Vec<String>, Vec<Rung>)> {
             ..CompareSpec::of(candidates(epsilon).into_iter().map(Written::from).collect())
         }
         .check()?
-        .run();
+        .run(&sottovoce::unobserved);
         let round = comparison.rounds.remove(0);
         let typical_errors =
             round.contenders.iter().map(|c| typical_error(&c.protocol)).collect::<Result<_>>()?;

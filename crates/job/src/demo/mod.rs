@@ -11,6 +11,7 @@ mod ladder;
 mod person;
 
 use sottovoce::estimate::{Estimator, SupportRates};
+use sottovoce::unobserved;
 
 pub use education::{EDUCATION, SOURCE};
 pub use ladder::{EPSILONS, Rung, WANTED};
@@ -139,7 +140,7 @@ impl DemoJob {
 
 fn posterior(protocol: &ProtocolSpec, tallies: &str, seed: u64) -> Result<PosteriorReport> {
     let spec = PosteriorSpec::of(protocol.clone().into(), tallies.into());
-    PosteriorSpec { level: LEVEL, seed, ..spec }.check()?.run(None)
+    PosteriorSpec { level: LEVEL, seed, ..spec }.check()?.run(&unobserved)
 }
 
 /// The shares among these people, not those of the distribution that they come from: only for these is the truth known.

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sottovoce::design::{Requirement, best_protocol};
-use sottovoce::information::{Observer, Progress};
-use sottovoce::metric::{Settings, Watcher, asymptotic_utility, effective_participation, truth_utility};
+use sottovoce::information::{Sampling, SamplingObserver};
+use sottovoce::metric::{Observer, Settings, asymptotic_utility, effective_participation, truth_utility};
 use sottovoce::{Evaluation, Metric, Prior, Protocol};
 
 use super::{Family, Sizing, effort, search_heard};
@@ -83,23 +83,11 @@ pub struct FrontierPoint {
 }
 
 impl FrontierSpec {
-    /// The curve.
+    /// The curve; if the observer stops the search, the points so far.
     ///
     /// # Errors
     /// A number or the prior is out of range, or there are too many inputs.
-    pub fn run(&self) -> Result<Frontier> {
-        self.curve(None)
-    }
-
-    /// The curve, while `watcher` hears of it. Once it stops, the points so far are given.
-    ///
-    /// # Errors
-    /// As for [`run`](FrontierSpec::run).
-    pub fn run_watched(&self, watcher: Watcher<'_>) -> Result<Frontier> {
-        self.curve(Some(watcher))
-    }
-
-    fn curve(&self, watcher: Option<Watcher<'_>>) -> Result<Frontier> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<Frontier> {
         let prior = self.prior.check(self.inputs)?;
         if !(1..=1000).contains(&self.points) {
             let value = self.points.to_string();
@@ -109,8 +97,8 @@ impl FrontierSpec {
         let mut points = Vec::new();
         for i in 0..self.points {
             let over = AtomicBool::new(false);
-            let hear = |progress: &Progress| {
-                let flow = search_heard(watcher, progress);
+            let hear = |sampling: &Sampling| {
+                let flow = search_heard(observer, sampling);
                 over.fetch_or(flow.is_break(), Ordering::Relaxed);
                 flow
             };
@@ -137,7 +125,7 @@ impl FrontierSpec {
         })
     }
 
-    fn point(&self, prior: &Prior, privacy: f64, observer: Observer<'_>) -> Result<FrontierPoint> {
+    fn point(&self, prior: &Prior, privacy: f64, observer: SamplingObserver<'_>) -> Result<FrontierPoint> {
         let requirement = self.requirement(privacy)?;
         let design = best_protocol(prior, &requirement, effort(&self.settings, observer))?;
         let best = self

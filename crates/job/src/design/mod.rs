@@ -15,8 +15,8 @@ use sottovoce::design::{
     Certificate, Design, Effort, OneUserDesign, Requirement, best_for_one_user, best_protocol,
     block_selection, difference_set,
 };
-use sottovoce::information::{Observer, Progress};
-use sottovoce::metric::{Settings, Sought, Step, Watcher};
+use sottovoce::information::{Sampling, SamplingObserver};
+use sottovoce::metric::{Observer, Progress, Settings, unobserved};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
 
 use crate::error::{Error, Result};
@@ -139,35 +139,35 @@ const ONE_REPORT: [Metric; 3] =
 const OF_USERS: [Metric; 2] = [Metric::DistributionUtility, Metric::DigitUtility];
 
 /// The effort of a search whose progress is heard.
-pub(crate) fn effort<'a>(settings: &Settings, observer: Observer<'a>) -> Effort<'a> {
+pub(crate) fn effort<'a>(settings: &Settings, observer: SamplingObserver<'a>) -> Effort<'a> {
     Effort { gap: settings.tolerance.unwrap_or(1e-4), seed: settings.seed, observer: Some(observer) }
 }
 
-/// A watcher hears of a search as of the utility of nobody in particular.
-pub(crate) fn search_heard(watcher: Option<Watcher<'_>>, progress: &Progress) -> ControlFlow<()> {
-    let step = Step { sought: Sought::Metric(Metric::AsymptoticUtility), users: 0, progress: *progress };
-    watcher.map_or(ControlFlow::Continue(()), |watcher| watcher(&step))
+/// Tells the observer how far the search is.
+pub(crate) fn search_heard(observer: Observer<'_>, sampling: &Sampling) -> ControlFlow<()> {
+    let Sampling { draws, error, tolerance, .. } = *sampling;
+    observer(&Progress::Design { directions: draws, gap: error, tolerance })
 }
 
 impl DesignJob {
-    /// The design. A search that the watcher ends gives the best protocol so far, with the gap that is certified for it.
+    /// The design. A search that the observer ends gives the best protocol so far, with the gap that is certified for it.
     ///
     /// # Errors
     /// Too many inputs, or a search that does not converge.
-    pub fn run(&self, watcher: Option<Watcher<'_>>) -> Result<DesignReport> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<DesignReport> {
         match (&self.prior, self.requirement.epsilon()) {
             (Prior::Points(_), Some(epsilon)) => self.for_one_user(epsilon),
-            _ => self.for_many_users(watcher),
+            _ => self.for_many_users(observer),
         }
     }
 
-    fn for_many_users(&self, watcher: Option<Watcher<'_>>) -> Result<DesignReport> {
-        let hear = |progress: &Progress| search_heard(watcher, progress);
+    fn for_many_users(&self, observer: Observer<'_>) -> Result<DesignReport> {
+        let hear = |sampling: &Sampling| search_heard(observer, sampling);
         let effort = effort(&self.settings, &hear);
         let Design { protocol, certificate, .. } = best_protocol(&self.prior, &self.requirement, effort)?;
         let mut best = self.candidate("best", &protocol, protocol.specification().into(), &METRICS, None);
         if let Some(n) = self.users {
-            best.evaluations.extend(self.evaluations(&protocol, &OF_USERS, Some(n), watcher));
+            best.evaluations.extend(self.evaluations(&protocol, &OF_USERS, Some(n), observer));
         }
         let found = best.number(Metric::EffectiveParticipation).unwrap_or(0.0);
         let participation_gap = certificate.participation_gap(found);
@@ -220,14 +220,11 @@ impl DesignJob {
         protocol: &Protocol,
         metrics: &[Metric],
         users: Option<u64>,
-        watcher: Option<Watcher<'_>>,
+        observer: Observer<'_>,
     ) -> Vec<MetricEvaluation> {
         // Unwrap safety: the protocol is on the inputs of the prior.
         let analysis = Analysis::with_settings(protocol, &self.prior, self.settings).unwrap();
-        let analysis = match watcher {
-            Some(watcher) => analysis.watched_by(watcher),
-            None => analysis,
-        };
+        let analysis = analysis.observed_by(observer);
         let evaluation = |&metric: &Metric| {
             let users = users.filter(|_| metric.needs_users());
             MetricEvaluation { metric, users, answer: analysis.answer(metric, users) }
@@ -245,7 +242,7 @@ impl DesignJob {
     ) -> Candidate {
         Candidate {
             name,
-            evaluations: self.evaluations(protocol, metrics, users, None),
+            evaluations: self.evaluations(protocol, metrics, users, &unobserved),
             report_bits: protocol.report_bits(),
             outputs: protocol.outputs(),
             protocol: spec,

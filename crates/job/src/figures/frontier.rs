@@ -56,5 +56,5 @@ fn optimum(series: &str, epsilon: Option<f64>, settings: Settings) -> Result<Vec
         x: exactly(point.privacy),
         y: Evaluation::new(point.best.value, point.best.error + point.gap, point.best.method),
     };
-    Ok(spec.run()?.points.iter().map(datum).collect())
+    Ok(spec.run(&sottovoce::unobserved)?.points.iter().map(datum).collect())
 }

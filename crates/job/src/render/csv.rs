@@ -11,12 +11,12 @@ use crate::accuracy::AccuracyReport;
 use crate::collection::Summary;
 use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
-use crate::describe::Description;
+use crate::describe::DescribeReport;
 use crate::estimate::EstimateReport;
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
-use crate::split::{PARTS, Split};
+use crate::split::{PARTS, SplitReport};
 use crate::users::{Count, UsersReport};
 
 /// The report of the job `metrics`: one line for each evaluation.
@@ -26,7 +26,7 @@ pub fn metrics(report: &MetricsReport) -> String {
 }
 
 /// The report of the job `describe`: one line for each property, then one for each entry of a small matrix.
-pub fn description(report: &Description) -> String {
+pub fn description(report: &DescribeReport) -> String {
     let property = |name: &str, value: String| [name.into(), String::new(), String::new(), value];
     let mut rows = vec![
         property("kind", report.protocol.name().into()),
@@ -59,10 +59,10 @@ fn plain(value: &serde_json::Value) -> String {
 }
 
 /// The report of the job `split`: one line for each side and part.
-pub fn split(report: &Split) -> String {
+pub fn split(report: &SplitReport) -> String {
     let header = ["side", "part", "value", "error", "method", "reason", "warning"].map(String::from);
     let share = |e: Evaluation| Answer::of(Value::Number(e));
-    let shares = report.shares().map(|e| e.map(share));
+    let shares = report.share.entries().map(|e| e.map(share));
     let sides = [
         ("users", report.users.entries().map(Some)),
         ("aggregator", report.aggregator.entries().map(Some)),
@@ -252,7 +252,7 @@ pub fn accuracy(report: &AccuracyReport) -> String {
                 let Evaluation { value, error, method } = found.evaluation;
                 [number(value), number(error), method.name().into(), found.draws.to_string(), String::new()]
             }
-            Err(reason) => [String::new(), String::new(), String::new(), String::new(), reason.clone()],
+            Err(reason) => [String::new(), String::new(), String::new(), String::new(), reason.to_string()],
         };
         let (distance, estimator) = (entry.distance.name().into(), entry.estimator.name().into());
         [entry.n.to_string(), distance, estimator, value, error, method, draws, reason]

@@ -9,68 +9,40 @@ use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
 use sottovoce::posterior::Summary;
 
-use crate::accuracy::{AccuracyReport, Entry, Where};
 use crate::compare::{Comparison, Contender, Round};
 use crate::demo::DemoReport;
-use crate::describe::{Branch, Description};
 use crate::estimate::{Column, EstimateReport};
-use crate::metrics::{MetricEvaluation, MetricsReport};
+use crate::metrics::MetricEvaluation;
 use crate::posterior::PosteriorReport;
-use crate::split::{PARTS, Side, Split};
 use crate::users::{Count, Evaluated, UsersReport, Wanted};
 
-/// The report of the job `metrics`.
-pub fn metrics(report: &MetricsReport) -> String {
-    let evaluations = report.evaluations.iter().map(|e| compact(&evaluation(e)));
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("prior", compact(&report.prior)),
-        ("evaluations", lines(evaluations)),
-    ])
-}
-
-/// The report of the job `describe`.
-pub fn description(report: &Description) -> String {
-    let matrix = report.matrix.as_ref().map(|m| json!({"outputs": m.outputs, "rows": m.rows}));
-    let realised = match &report.realised {
-        Ok(realised) => json!({"value": number(realised.level), "exact": realised.exact}),
-        Err(reason) => json!({"value": null, "reason": reason}),
+/// A report as its serialisation, laid out so that people can read it too: one line for each key, and within it one line for each
+/// entry of a list of objects or of an object of objects; no line breaks further inside.
+pub fn report(report: &impl Serialize) -> String {
+    // Unwrap safety: our types have text keys, and none of them refuses to be serialised.
+    let Json::Object(keys) = serde_json::to_value(report).unwrap() else {
+        unreachable!("reports are objects")
     };
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("sentence", compact(&report.sentence)),
-        ("inputs", compact(&report.inputs)),
-        ("labels", compact(&report.labels)),
-        ("outputs", compact(&report.outputs)),
-        ("outputs_bits", compact(&report.outputs_bits)),
-        ("report_bits", compact(&report.report_bits)),
-        ("declared_ldp", compact(&report.declared_level.map(number))),
-        ("realised_ldp", compact(&realised)),
-        ("evaluations", lines(report.structure.iter().map(|e| compact(&evaluation(e))))),
-        ("matrix", compact(&matrix)),
-        ("tree", compact(&report.tree.as_ref().map(branch))),
-    ])
+    let lines: Vec<String> =
+        keys.iter().map(|(key, value)| format!("\"{key}\": {}", in_lines(value))).collect();
+    format!("{{{}}}\n", lines.join(",\n "))
 }
 
-/// The report of the job `split`.
-pub fn split(report: &Split) -> String {
-    let share = |e: Option<sottovoce::Evaluation>| match e {
-        Some(e) => json!({"value": number(e.value), "error": number(e.error), "method": e.method.name()}),
-        None => json!({"value": null}),
-    };
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("prior", compact(&report.prior)),
-        ("n", compact(&report.n)),
-        ("users", side(&report.users)),
-        ("aggregator", side(&report.aggregator)),
-        ("share", entries(PARTS.into_iter().zip(report.shares().map(share)))),
-        ("evaluations", lines(report.utilities.iter().map(|e| compact(&evaluation(e))))),
-    ])
-}
-
-fn side(side: &Side) -> String {
-    entries(PARTS.into_iter().zip(side.entries().map(|entry| answer(json!({}), entry))))
+/// A value of a report, in one or several lines.
+fn in_lines(value: &Json) -> String {
+    let holds = |value: &Json| value.is_object() || value.is_array();
+    match value {
+        Json::Array(entries) if entries.first().is_some_and(holds) => {
+            let lines: Vec<String> = entries.iter().map(Json::to_string).collect();
+            format!("[\n  {}]", lines.join(",\n  "))
+        }
+        Json::Object(entries) if !entries.is_empty() && entries.values().all(Json::is_object) => {
+            let lines: Vec<String> =
+                entries.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+            format!("{{\n  {}}}", lines.join(",\n  "))
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The report of the job `users`.
@@ -294,43 +266,6 @@ fn estimator(column: &Column) -> Json {
     json
 }
 
-/// The report of the job `accuracy`.
-pub fn accuracy(report: &AccuracyReport) -> String {
-    let place = match &report.place {
-        Where::At(p) => json!(p),
-        Where::Prior => json!("prior"),
-        Where::Worst => json!("worst"),
-    };
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("prior", compact(&report.prior)),
-        ("place", compact(&place)),
-        ("evaluations", lines(report.entries.iter().map(|entry| compact(&accuracy_entry(entry))))),
-    ])
-}
-
-fn accuracy_entry(entry: &Entry) -> Json {
-    let (distance, estimator) = (entry.distance.name(), entry.estimator.name());
-    let mut json = json!({"n": entry.n, "distance": distance, "estimator": estimator, "value": null});
-    match &entry.accuracy {
-        Ok(found) => {
-            json["value"] = number(found.evaluation.value);
-            json["error"] = number(found.evaluation.error);
-            json["method"] = json!(found.evaluation.method.name());
-            json["draws"] = json!(found.draws);
-            if let Some(worst) = &found.worst {
-                json["worst"] = json!(worst);
-                json["worst_of_all"] = json!(found.worst_of_all);
-            }
-            if found.uncertified > 0 {
-                json["uncertified"] = json!(found.uncertified);
-            }
-        }
-        Err(reason) => json["reason"] = json!(reason),
-    }
-    json
-}
-
 /// One metric with its value, or the reason why it has none.
 fn evaluation(evaluation: &MetricEvaluation) -> Json {
     let MetricEvaluation { metric, users, answer } = evaluation;
@@ -386,11 +321,6 @@ fn number(value: f64) -> Json {
     }
 }
 
-fn branch(branch: &Branch) -> Json {
-    let parts: Vec<Json> = branch.parts.iter().map(self::branch).collect();
-    json!({"weight": branch.weight, "summary": branch.summary, "parts": parts})
-}
-
 fn compact(value: &impl Serialize) -> String {
     // Unwrap safety: our types have text keys, and writing to a string does not fail.
     serde_json::to_string(value).unwrap()
@@ -400,13 +330,6 @@ fn compact(value: &impl Serialize) -> String {
 fn object(entries: &[(&str, String)]) -> String {
     let entries: Vec<String> = entries.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
     format!("{{{}}}\n", entries.join(",\n "))
-}
-
-/// An object within an object, with one line for each key.
-fn entries<'a>(entries: impl Iterator<Item = (&'a str, Json)>) -> String {
-    let entries: Vec<String> =
-        entries.map(|(key, value)| format!("\"{key}\": {}", compact(&value))).collect();
-    format!("{{\n  {}}}", entries.join(",\n  "))
 }
 
 /// A list with one line for each entry.

@@ -18,12 +18,12 @@ use crate::choose::ChooseReport;
 use crate::collection::Summary;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
-use crate::describe::Description;
+use crate::describe::DescribeReport;
 use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
-use crate::split::Split;
+use crate::split::SplitReport;
 use crate::users::UsersReport;
 
 /// The formats of output.
@@ -62,6 +62,32 @@ pub trait Render {
     }
 }
 
+/// Renders reports whose JSON is their serialisation.
+macro_rules! render_serialised {
+    ($($report:ty => $name:ident),+ $(,)?) => {$(
+        impl Render for $report {
+            fn text(&self) -> Document {
+                text::$name(self)
+            }
+
+            fn json(&self) -> String {
+                json::report(self)
+            }
+
+            fn csv(&self) -> String {
+                csv::$name(self)
+            }
+        }
+    )+};
+}
+
+render_serialised!(
+    MetricsReport => metrics,
+    DescribeReport => description,
+    SplitReport => split,
+    AccuracyReport => accuracy,
+);
+
 macro_rules! render {
     ($($report:ty => $name:ident),+ $(,)?) => {$(
         impl Render for $report {
@@ -81,16 +107,12 @@ macro_rules! render {
 }
 
 render!(
-    MetricsReport => metrics,
-    Description => description,
     PosteriorReport => posterior,
-    Split => split,
     Comparison => comparison,
     UsersReport => users,
     DemoReport => demo,
     Summary => collection,
     EstimateReport => estimate,
-    AccuracyReport => accuracy,
     DesignReport => design,
     Frontier => frontier,
     ChooseReport => choose,

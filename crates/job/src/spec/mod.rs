@@ -29,13 +29,14 @@ mod tree;
 pub use parameter::Parameter;
 pub use prior::PriorSpec;
 pub use protocol::{NamedProtocol, ProtocolKind, ProtocolSpec};
+pub(crate) use schema::Ranges;
 pub use schema::{prior_schema, protocol_schema};
-pub(crate) use tree::{number_text, shown};
+pub(crate) use shorthand::parse as tree_of_shorthand;
+pub(crate) use tree::{Tree, number_text, shown};
 
 use crate::error::Result;
 use crate::source::{self, Syntax, Written};
 use fields::Path;
-use tree::Tree;
 
 /// Reads a protocol: a path to a JSON or TOML file, inline JSON, a shorthand, or `-` for standard input.
 ///
@@ -51,6 +52,16 @@ pub fn read_protocol(argument: &str) -> Result<Written<ProtocolSpec>> {
 /// As for [`read_protocol`].
 pub fn read_prior(argument: &str) -> Result<Written<PriorSpec>> {
     read(argument, &prior::kinds(), r#"{"kind": "jeffreys"}"#, PriorSpec::from_tree)
+}
+
+/// Reads a protocol from a tree.
+pub(crate) fn protocol_of_tree(tree: Tree) -> Result<ProtocolSpec> {
+    ProtocolSpec::from_tree(tree, &Path::Root)
+}
+
+/// Reads a prior from a tree.
+pub(crate) fn prior_of_tree(tree: Tree) -> Result<PriorSpec> {
+    PriorSpec::from_tree(tree, &Path::Root)
 }
 
 fn read<T>(

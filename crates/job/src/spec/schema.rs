@@ -20,7 +20,7 @@ pub fn prior_schema() -> Schema {
 }
 
 /// Adds the ranges of the parameters, which have the same name and range in all kinds.
-struct Ranges;
+pub(crate) struct Ranges;
 
 impl Transform for Ranges {
     fn transform(&mut self, schema: &mut Schema) {

@@ -13,7 +13,7 @@ pub use search::{Found, MOST_USERS, Obstacle};
 
 use std::cell::RefCell;
 
-use sottovoce::metric::{Answer, Settings, Value, Watcher};
+use sottovoce::metric::{Answer, Observer, Settings, Value};
 use sottovoce::{Analysis, Metric, Protocol};
 
 use crate::error::{Error, Result};
@@ -233,29 +233,17 @@ impl UsersSpec {
 }
 
 impl UsersJob {
-    /// The number of users.
+    /// The number of users. If the observer stops the search, the report has what is known by then.
     ///
     /// # Errors
     /// The truth on as many values as the protocol has cannot be analysed.
-    pub fn run(&self) -> Result<UsersReport> {
-        self.count(None)
-    }
-
-    /// The number of users, while `watcher` hears of it. Once it stops, what is known is told.
-    ///
-    /// # Errors
-    /// As for [`run`](UsersJob::run).
-    pub fn run_watched(&self, watcher: Watcher<'_>) -> Result<UsersReport> {
-        self.count(Some(watcher))
-    }
-
-    fn count(&self, watcher: Option<Watcher<'_>>) -> Result<UsersReport> {
+    pub fn run(&self, observer: Observer<'_>) -> Result<UsersReport> {
         let identity = Protocol::identity(self.subject.protocol.protocol.inputs())?;
-        let reports = self.subject.analysis(watcher);
+        let reports = self.subject.analysis(observer);
         let participation = reports.answer(Metric::EffectiveParticipation, None);
         let (needed, truth) = match self.wanted {
             Wanted::Utility(target) => {
-                let truth = self.subject.analysis_of(&identity, watcher);
+                let truth = self.subject.analysis_of(&identity, observer);
                 let search = UtilitySearch { subject: &self.subject, target };
                 let needed = search.needed(&reports);
                 let factor = number(&participation).unwrap_or(0.5);
@@ -265,7 +253,7 @@ impl UsersJob {
             Wanted::Accuracy(error) => {
                 let (prior, settings) = (&self.subject.prior, self.subject.settings);
                 let count = |protocol: &Protocol| {
-                    let curve = ErrorCurve { protocol, prior, measure: error.measure, settings, watcher };
+                    let curve = ErrorCurve { protocol, prior, measure: error.measure, settings, observer };
                     expected_error::count(&curve, error.most)
                 };
                 (count(&self.subject.protocol.protocol), count(&identity))
@@ -406,6 +394,8 @@ mod tests {
     use sottovoce::information::Choice;
     use sottovoce::metric::Absence;
 
+    use sottovoce::unobserved;
+
     use super::*;
     use crate::expected_error::ErrorMeasure;
     use crate::spec::{read_prior, read_protocol};
@@ -420,7 +410,7 @@ mod tests {
     }
 
     fn report(protocol: &str, target: impl Into<Wanted>) -> UsersReport {
-        spec(protocol, target).check().unwrap().run().unwrap()
+        spec(protocol, target).check().unwrap().run(&unobserved).unwrap()
     }
 
     fn values(count: &Count) -> Vec<f64> {
@@ -494,7 +484,7 @@ mod tests {
         let exact = report("grr:a=3,eps=2", target).needed.found.unwrap().n;
         let settings = Settings { choice: Choice::MonteCarlo, tolerance: Some(0.03), ..Settings::default() };
         let random = UsersSpec { settings, ..spec("grr:a=3,eps=2", target) };
-        let found = random.check().unwrap().run().unwrap().needed.found.unwrap();
+        let found = random.check().unwrap().run(&unobserved).unwrap().needed.found.unwrap();
         assert!(found.low < found.n && found.n < found.high, "{found:?}");
         assert!(found.low <= exact && exact <= found.high, "{found:?} {exact}");
     }

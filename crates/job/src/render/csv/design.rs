@@ -3,9 +3,9 @@
 use super::{answer, number, table, value};
 use crate::budget::BudgetReport;
 use crate::choose::{Choosable, ChooseReport};
-use crate::describe::summary;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::quantity::{Quantity, TYPICAL_ERROR};
+use crate::render::text::summary;
 
 /// The report of the job `design`: one line for each protocol, the best first.
 pub fn design(report: &DesignReport) -> String {

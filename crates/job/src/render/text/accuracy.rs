@@ -7,9 +7,9 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{error_of, heading, in_row, list, method_name, without_error};
 use crate::accuracy::{AccuracyReport, Entry, Where};
-use crate::describe::summary;
 use crate::render::document::{Document, Emphasis, Listing, Shown};
 use crate::render::number::{rounded, with_error};
+use crate::render::text::summary;
 
 /// The report of the job `accuracy`: one line for each estimator, one heading for each distance and number of users.
 pub fn accuracy(report: &AccuracyReport) -> Document {
@@ -66,7 +66,7 @@ fn notes(listing: &mut Listing, entry: &Entry) {
     let found = match &entry.accuracy {
         Ok(found) => found,
         Err(reason) => {
-            listing.note(Shown::Everywhere, Emphasis::Warning, reason);
+            listing.note(Shown::Everywhere, Emphasis::Warning, reason.to_string());
             return;
         }
     };

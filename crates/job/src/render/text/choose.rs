@@ -11,11 +11,11 @@ use super::design::{remarks, values};
 use super::worth::worth;
 use super::{WIDTH, prior_text};
 use crate::choose::{Choosable, ChooseReport, Excess, Lead};
-use crate::describe::brief;
 use crate::expected_error::ExpectedError;
 use crate::quantity::Quantity;
 use crate::render::document::{Document, Emphasis};
 use crate::render::number::{level, points, points_apart, points_word, rounded, with_error};
+use crate::render::text::brief;
 use crate::spec::Parameter;
 use crate::users::{Target, Wanted};
 

@@ -5,9 +5,9 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::WIDTH;
 use crate::demo::{DemoReport, EDUCATION, LEVEL, Person, Rung, SOURCE, Share, WANTED};
-use crate::describe::summary;
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::rounded;
+use crate::render::text::summary;
 
 /// The report of the job `demo`.
 pub fn demo(report: &DemoReport) -> Document {

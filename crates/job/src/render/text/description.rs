@@ -2,18 +2,18 @@
 
 use sottovoce::Metric;
 
-use super::{WIDTH, answer_text, printable};
-use crate::describe::{Branch, Description, RealisedLevel, ShownMatrix, summary};
+use super::{WIDTH, answer_text, printable, summary};
+use crate::describe::{Branch, DescribeReport, RealisedLevel, ShownMatrix};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Block, Document, Emphasis, Listing, Table};
 use crate::render::number::short;
 
 /// The report of the job `describe`.
-pub fn description(report: &Description) -> Document {
+pub fn description(report: &DescribeReport) -> Document {
     let mut document = Document::default();
     document.title("What the protocol is");
     document.heading(summary(&report.protocol));
-    document.paragraph(Emphasis::Plain, 0, WIDTH, &report.sentence);
+    document.paragraph(Emphasis::Plain, 0, WIDTH, &report.mechanism.to_string());
     document.line(Emphasis::Plain, "").listing(properties(report));
     if let Some(tree) = &report.tree {
         document.heading("Structure").add(Block::Outline(branches(&tree.parts, 0)));
@@ -25,7 +25,7 @@ pub fn description(report: &Description) -> Document {
     document
 }
 
-fn properties(report: &Description) -> Listing {
+fn properties(report: &DescribeReport) -> Listing {
     let mut listing = Listing::default().column("property", 16).column("value", 0).on_page("what it says");
     let mut property = |name: &str, value: String, meaning: &str| {
         listing.entry([name, &value, meaning]);
@@ -63,7 +63,7 @@ fn outcome(evaluation: &MetricEvaluation) -> String {
     evaluation.answer.warning.as_ref().map_or(value.clone(), |warning| format!("{value} ({warning})"))
 }
 
-fn labels(report: &Description) -> String {
+fn labels(report: &DescribeReport) -> String {
     const SHOWN: usize = 5;
     let Some(labels) = &report.labels else { return String::new() };
     let more = if labels.len() > SHOWN { ", …" } else { "" };
@@ -73,7 +73,7 @@ fn labels(report: &Description) -> String {
 fn branches(parts: &[Branch], depth: usize) -> Vec<(usize, String)> {
     let branch = |part: &Branch| {
         let weight = part.weight.map(|w| format!("{}: ", short(w))).unwrap_or_default();
-        let own = (depth, format!("{weight}{}", part.summary));
+        let own = (depth, format!("{weight}{}", summary(&part.protocol)));
         [vec![own], branches(&part.parts, depth + 1)].concat()
     };
     parts.iter().flat_map(branch).collect()

@@ -7,11 +7,11 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, answer_text, heading, method_of, prior_text};
 use crate::budget::{Account, BudgetReport};
-use crate::describe::summary;
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
+use crate::render::text::summary;
 
 use super::spending::spending;
 

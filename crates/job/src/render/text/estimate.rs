@@ -4,10 +4,10 @@ use sottovoce::estimate::{Certificate, Estimate, Estimator};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, printable};
-use crate::describe::summary;
 use crate::estimate::{Column, EstimateReport};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
+use crate::render::text::summary;
 
 /// Most columns of a label.
 const LABEL: usize = 16;

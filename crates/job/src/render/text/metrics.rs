@@ -5,10 +5,10 @@ use sottovoce::metric::Value;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{heading, in_row, prior_text, value_cells};
-use crate::describe::summary;
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::render::document::{Document, Emphasis, Listing, Shown};
 use crate::render::number::rounded;
+use crate::render::text::summary;
 
 /// The report of the job `metrics`: two lines for each metric, its value and what it means.
 pub fn metrics(report: &MetricsReport) -> Document {

@@ -10,6 +10,7 @@ mod design;
 mod estimate;
 mod metrics;
 mod posterior;
+mod protocol;
 mod spending;
 mod split;
 mod users;
@@ -26,6 +27,10 @@ pub use design::{budget, design, frontier};
 pub use estimate::{estimate, estimate_chart};
 pub use metrics::metrics;
 pub use posterior::posterior;
+pub(crate) use protocol::brief;
+pub use protocol::summary;
+#[cfg(test)]
+pub(crate) use split::remarks;
 pub use split::split;
 pub use users::users;
 
@@ -35,7 +40,6 @@ use sottovoce_chart::Point;
 
 use super::document::Document;
 use super::number::{bracket, rounded, short, with_error};
-use crate::describe::summary;
 use crate::spec::{PriorSpec, ProtocolSpec};
 
 /// Most columns of a line.

@@ -5,8 +5,8 @@ use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use crate::budget::{Account, BudgetReport};
-use crate::describe::brief;
 use crate::render::number::rounded;
+use crate::render::text::brief;
 
 /// What each protocol spends, laid end to end, above what they spend together, with the limit; none where something has no finite value.
 pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart> {

@@ -2,16 +2,16 @@
 
 use sottovoce::Evaluation;
 use sottovoce::Metric;
-use sottovoce::metric::Answer;
+use sottovoce::metric::{Absence, Answer};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{WIDTH, heading, value_cells};
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::rounded;
-use crate::split::{Split, remarks};
+use crate::split::{PARTS, SplitReport};
 
 /// The report of the job `split`: a table of both sides, how to read it, and the utilities that follow.
-pub fn split(report: &Split) -> Document {
+pub fn split(report: &SplitReport) -> Document {
     let mut document = Document::default();
     document.title("Who knows what, and who learns it");
     heading(&mut document, &report.protocol, &report.prior);
@@ -38,7 +38,7 @@ pub fn split(report: &Split) -> Document {
     document
 }
 
-fn table(report: &Split) -> Table {
+fn table(report: &SplitReport) -> Table {
     let mut table = Table::new([
         "",
         "nonprivate",
@@ -51,12 +51,12 @@ fn table(report: &Split) -> Table {
     .meaning(["", "about P", "T beyond P", "who holds what", "first two", "last two", "all three"]);
     entries(&mut table, "users", report.users.entries());
     entries(&mut table, "aggregator", report.aggregator.entries());
-    shares(&mut table, report.shares());
+    shares(&mut table, report.share.entries());
     table
 }
 
 /// The parts of both sides, as bars that are as long as what they tell.
-fn parts(report: &Split) -> Chart {
+fn parts(report: &SplitReport) -> Chart {
     let sides = [report.users.entries(), report.aggregator.entries()];
     let names = ["about the population", "about this group", "about who holds what"];
     let bar = |part: usize| {
@@ -75,8 +75,8 @@ fn parts(report: &Split) -> Chart {
 }
 
 /// The share of each part that the reports tell.
-fn obtained(report: &Split) -> Chart {
-    let shares = report.shares();
+fn obtained(report: &SplitReport) -> Chart {
+    let shares = report.share.entries();
     let names = ["population", "this group", "who holds what"];
     let point = |(row, share): (usize, &Option<Evaluation>)| {
         let e = (*share)?;
@@ -143,7 +143,7 @@ fn fixed(value: f64, places: usize) -> String {
 }
 
 /// The utilities, and where in the table they come from.
-fn utilities(report: &Split) -> Listing {
+fn utilities(report: &SplitReport) -> Listing {
     let mut listing = Listing::default().column("metric", 10).in_terminal(25);
     listing = listing.on_page("value").on_page("measured in").on_page("error").column("method", 0);
     for evaluation in &report.utilities {
@@ -164,4 +164,22 @@ fn origin(metric: Metric) -> &'static str {
             "share of the private part that is not obtained, 1 - I(Y;X|P) / H(X|P), the same for any number of users"
         }
     }
+}
+
+/// The reasons and warnings of the answers, each once, with the names of the entries that they concern.
+pub(crate) fn remarks(split: &SplitReport) -> Vec<(String, String)> {
+    let mut remarks: Vec<(String, String)> = Vec::new();
+    for (side, entries) in [("users", split.users.entries()), ("aggregator", split.aggregator.entries())] {
+        for (part, answer) in PARTS.iter().zip(entries) {
+            let reason = answer.value.as_ref().err().map(Absence::to_string);
+            for said in reason.into_iter().chain(answer.warning.clone()) {
+                let name = format!("{side} {}", part.replace('_', "-"));
+                match remarks.iter_mut().find(|(_, known)| *known == said) {
+                    Some((names, _)) => *names = format!("{names}, {name}"),
+                    None => remarks.push((name, said)),
+                }
+            }
+        }
+    }
+    remarks
 }

@@ -7,10 +7,10 @@ use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series};
 use std::f64::consts::LN_10;
 
 use super::{WIDTH, error, heading, method, prior_text, value_alone, value_text, without_error};
-use crate::describe::summary;
 use crate::expected_error::{ErrorMeasure, ExpectedError};
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
 use crate::render::number::{points_word, rounded, short};
+use crate::render::text::summary;
 use crate::users::{Count, Evaluated, Found, Ratio, Target, UsersReport, Wanted};
 
 /// Where the values start.

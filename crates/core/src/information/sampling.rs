@@ -1,10 +1,10 @@
-//! How a long computation talks to its caller.
+//! How far a Monte Carlo computation has come, for a caller that wants to watch or stop it.
 
 use std::ops::ControlFlow;
 
 /// The state of a Monte Carlo computation after a round of draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
+pub struct Sampling {
     /// Draws so far.
     pub draws: u64,
     /// The estimate so far, in nats.
@@ -15,10 +15,10 @@ pub struct Progress {
     pub tolerance: f64,
 }
 
-impl Progress {
+impl Sampling {
     /// Nothing is drawn yet, and nothing known.
-    pub const BEGUN: Progress =
-        Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: f64::NAN };
+    pub const BEGUN: Sampling =
+        Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: f64::NAN };
 
     /// Estimated share of the work that is done: the error shrinks with the square root of the work.
     pub fn fraction(&self) -> f64 {
@@ -26,8 +26,9 @@ impl Progress {
     }
 }
 
-/// Called after every round of draws, and before every draw with what was known after the last round (nothing in the first one: no value and an infinite
-/// error); [`ControlFlow::Break`] stops with the best estimate so far, which takes as long as the draws that are under way, and at least eight.
+/// Called after every round of draws, and before every draw with the state after the last round (in the first round: no value
+/// and an infinite error). [`ControlFlow::Break`] stops with the best estimate so far, once the draws that are under way, and at
+/// least eight, are done.
 ///
 /// This crate has no clock: a time limit is an observer that breaks when the time is nearly over, and [`crate::stop`] when it is.
-pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);
+pub type SamplingObserver<'a> = &'a (dyn Fn(&Sampling) -> ControlFlow<()> + Sync);

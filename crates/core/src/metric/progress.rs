@@ -1,0 +1,61 @@
+//! What a long computation is doing, for a caller that wants to watch or stop it.
+
+use std::ops::ControlFlow;
+
+use super::Metric;
+use crate::estimate::Estimator;
+use crate::information::Sampling;
+
+/// What is being computed, and how far it has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// Monte Carlo for a metric of `users` users: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the others follow.
+    Metric {
+        /// The metric.
+        metric: Metric,
+        /// The number of users.
+        users: u64,
+        /// The draws.
+        sampling: Sampling,
+    },
+    /// Simulated collections of `users` users, for the expected error of an estimator.
+    ExpectedError {
+        /// The estimator.
+        estimator: Estimator,
+        /// The number of users.
+        users: u64,
+        /// The collections.
+        sampling: Sampling,
+    },
+    /// Draws from a posterior.
+    Posterior {
+        /// The draws.
+        sampling: Sampling,
+    },
+    /// The search for the best protocol.
+    Design {
+        /// Directions priced in the last iteration; 0 at the start.
+        directions: u64,
+        /// The optimality gap in `U_as` that is left.
+        gap: f64,
+        /// The gap to aim at.
+        tolerance: f64,
+    },
+    /// Reports that are read and counted.
+    Counting {
+        /// Reports so far.
+        reports: u64,
+    },
+}
+
+/// Called before a long computation begins, and again and again while it runs.
+///
+/// [`ControlFlow::Break`] before a number is begun leaves it out ([`super::Absence::Stopped`]); later it ends the number with its
+/// best estimate so far.
+pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);
+
+/// The observer that never stops anything.
+pub fn unobserved(_: &Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}

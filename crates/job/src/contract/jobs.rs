@@ -1,0 +1,166 @@
+//! The list of all jobs.
+
+use schemars::Schema;
+use serde::{Deserialize, Serialize};
+use sottovoce::Observer;
+
+use super::schema::{report_schema, request_schema};
+use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
+use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
+use crate::error::{Error, Result};
+use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
+use crate::render::{Document, Render};
+use crate::source::{Source, locate};
+use crate::spec::Tree;
+use crate::split::{SplitJob, SplitReport, SplitRequest};
+
+/// Makes [`Request`], [`Job`] and [`Report`] from one line for each job: its variant, its name, and its three types.
+macro_rules! jobs {
+    ($($variant:ident $name:literal: $request:ty => $job:ty => $report:ty;)+) => {
+        /// What any job can be asked. In JSON, the key `job` has the name of the job.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "job")]
+        #[non_exhaustive]
+        pub enum Request {
+            $(
+                #[doc = concat!("The job `", $name, "`.")]
+                #[serde(rename = $name)]
+                $variant($request),
+            )+
+        }
+
+        /// A valid request of any job.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum Job {
+            $(#[doc = concat!("The job `", $name, "`.")] $variant($job),)+
+        }
+
+        /// The report of any job. In JSON it is that of the job itself.
+        #[derive(Clone, Debug, Serialize)]
+        #[serde(untagged)]
+        #[non_exhaustive]
+        pub enum Report {
+            $(#[doc = concat!("The report of the job `", $name, "`.")] $variant($report),)+
+        }
+
+        impl Request {
+            /// The names of all jobs.
+            pub const JOBS: &[&str] = &[$($name),+];
+
+            /// The name of the job.
+            pub fn job(&self) -> &'static str {
+                match self {
+                    $(Request::$variant(_) => $name,)+
+                }
+            }
+
+            /// The job, if the request is valid.
+            ///
+            /// # Errors
+            /// Those of the job.
+            pub fn check(&self) -> Result<Job> {
+                match self {
+                    $(Request::$variant(request) => request.check().map(Job::$variant),)+
+                }
+            }
+
+            /// The JSON schema of the requests of a job, if there is such a job.
+            pub fn schema(job: &str) -> Option<Schema> {
+                match job {
+                    $($name => Some(request_schema::<$request>($name)),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl Job {
+            /// Does the job.
+            ///
+            /// # Errors
+            /// Those of the job.
+            pub fn run(&self, observer: Observer<'_>) -> Result<Report> {
+                match self {
+                    $(Job::$variant(job) => job.run(observer).map(Report::$variant),)+
+                }
+            }
+        }
+
+        impl Report {
+            /// The JSON schema of the reports of a job, if there is such a job.
+            pub fn schema(job: &str) -> Option<Schema> {
+                match job {
+                    $($name => Some(report_schema::<$report>()),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl Render for Report {
+            fn text(&self) -> Document {
+                match self {
+                    $(Report::$variant(report) => report.text(),)+
+                }
+            }
+
+            fn json(&self) -> String {
+                match self {
+                    $(Report::$variant(report) => report.json(),)+
+                }
+            }
+
+            fn csv(&self) -> String {
+                match self {
+                    $(Report::$variant(report) => report.csv(),)+
+                }
+            }
+        }
+
+        $(
+            impl From<$request> for Request {
+                fn from(request: $request) -> Self {
+                    Request::$variant(request)
+                }
+            }
+        )+
+    };
+}
+
+jobs! {
+    Metrics "metrics": MetricsRequest => MetricsJob => MetricsReport;
+    Describe "describe": DescribeRequest => DescribeJob => DescribeReport;
+    Split "split": SplitRequest => SplitJob => SplitReport;
+    Accuracy "accuracy": AccuracyRequest => AccuracyJob => AccuracyReport;
+}
+
+/// A request that would do.
+const EXAMPLE: &str = r#"{"job": "metrics", "protocol": "grr:a=16,eps=1"}"#;
+
+impl Request {
+    /// Reads a request from JSON. No key may occur twice.
+    ///
+    /// # Errors
+    /// The text is not JSON, has a key twice, names no job, or has a field that is unknown, missing or of the wrong type.
+    pub fn of_json(text: &str) -> Result<Self> {
+        Self::read(text, &Source::InlineJson)
+    }
+
+    fn read(text: &str, source: &Source) -> Result<Self> {
+        // Syntax and keys that occur twice are reported with their place, which the second reading no longer knows.
+        Tree::of_json(text, source)?;
+        serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            let problem = message.split(" at line ").next().unwrap_or_default().to_owned();
+            Error::Request { source_name: source.clone(), problem }
+        })
+    }
+}
+
+/// Reads a request: a path to a JSON file, inline JSON, or `-` for standard input.
+///
+/// # Errors
+/// The text cannot be read, or as for [`Request::of_json`].
+pub fn read_request(argument: &str) -> Result<Request> {
+    let (source, _, text) = locate(argument, &[], EXAMPLE)?;
+    Request::read(&text, &source)
+}

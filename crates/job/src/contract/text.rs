@@ -1,0 +1,10 @@
+//! Texts in reports, made when they are serialised.
+
+use std::fmt::Display;
+
+use serde::Serializer;
+
+/// Serialises a typed reason, warning or sentence as its words.
+pub(crate) fn as_text<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
