@@ -118,7 +118,10 @@ fn standard_output_is_no_input_either() {
         let before = desk.read(input);
         let ran = shell(&desk, &format!("$S >> {input}"), arguments);
         assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {ran:?}");
-        assert!(String::from_utf8_lossy(&ran.stderr).contains("is also an input, and would be overwritten"), "{ran:?}");
+        assert!(
+            String::from_utf8_lossy(&ran.stderr).contains("is also an input, and would be overwritten"),
+            "{ran:?}"
+        );
         assert_eq!(desk.read(input), before);
     }
 }
