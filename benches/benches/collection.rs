@@ -97,7 +97,7 @@ fn tally(name: &str, protocol: &Protocol, reports: usize, form: Form, directory:
     let input = [Input::File(path)];
     let count = || {
         let mut tally = Tally::new(protocol, form);
-        tally.add(input.iter().map(ReportFile::open), &identity).unwrap();
+        tally.add(input.iter().map(ReportFile::open), &identity, &sottovoce::unobserved).unwrap();
         assert_eq!(tally.n, reports as u64);
     };
     let time = busy(count);

@@ -8,8 +8,8 @@ use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Choice, ExpectedError, Form, Format, MethodChoice, Settings, Summary, Target, Wanted, read_prior,
-    read_protocol, share,
+    Choice, ExpectedError, FormChoice, Format, KeptForm, MethodChoice, Settings, TallyReport, Target, Wanted,
+    read_prior, read_protocol, share,
 };
 
 use crate::command::{
@@ -332,11 +332,11 @@ pub(crate) struct CountingArguments {
 
 impl CountingArguments {
     /// Warns where the form `auto` gave up patterns, even if no summary is wanted: `posterior` needs them.
-    pub(crate) fn told(&self, summary: Summary, quiet: bool) -> sottovoce_job::Result<Summary> {
-        if let Some(words) = summary.lost_patterns().filter(|_| quiet && self.form == FormArgument::Auto) {
+    pub(crate) fn warn(&self, report: &TallyReport, quiet: bool) {
+        if quiet && self.form == FormArgument::Auto && report.form == KeptForm::Supports {
+            let words = "kept as supports; `posterior` needs the reports tallied with --form patterns";
             say(AnsiColor::Yellow, "warning", words);
         }
-        Ok(summary)
     }
 
     /// The protocol, if it was given.
@@ -357,12 +357,12 @@ pub(crate) enum FormArgument {
     Supports,
 }
 
-impl From<FormArgument> for Form {
+impl From<FormArgument> for FormChoice {
     fn from(form: FormArgument) -> Self {
         match form {
-            FormArgument::Auto => Form::Automatic,
-            FormArgument::Patterns => Form::Patterns,
-            FormArgument::Supports => Form::Supports,
+            FormArgument::Auto => FormChoice::Auto,
+            FormArgument::Patterns => FormChoice::Patterns,
+            FormArgument::Supports => FormChoice::Supports,
         }
     }
 }

@@ -6,13 +6,15 @@ use std::sync::Mutex;
 
 use anstyle::{AnsiColor, Style};
 use sottovoce_job::destination::{is_standard_output, is_stream, own, standard_output};
+use sottovoce_job::render::text::FileReport;
 use sottovoce_job::render::{Characters, Chart, Document, Emphasis, Page, Render, Size};
 use sottovoce_job::source::refuse_as_output;
-use sottovoce_job::{Replacement, Summary};
+use sottovoce_job::{Observer, Replacement};
 
 use crate::arguments::{CollectionOutput, OutputArguments, PictureArguments};
 use crate::failure::{Failure, Result, Told, say};
 use crate::limits;
+use crate::watch::Watch;
 
 impl OutputArguments {
     /// Writes the document where the user wants it.
@@ -163,15 +165,21 @@ fn style(emphasis: Emphasis) -> Style {
 }
 
 impl CollectionOutput {
-    /// Runs a job that writes a file, and prints its summary. Where the file is standard output there is no room for it; what was left out is said on standard error.
-    pub(crate) fn run(&self, job: impl FnOnce(PathBuf) -> sottovoce_job::Result<Summary>) -> Result {
-        let printed = is_standard_output(&self.output);
-        let summary = job(self.output.clone())?;
-        match (printed, self.quiet) {
+    /// Runs a job that writes a file, and prints its report. Where the file is standard output there is no room for it, so only its warnings are given, on standard
+    /// error.
+    pub(crate) fn run<R: Render + FileReport>(
+        &self,
+        job: impl FnOnce(Observer<'_>) -> sottovoce_job::Result<R>,
+    ) -> Result {
+        let watch = Watch::of_counting(self.quiet);
+        let report = job(&|progress| watch.hear(progress));
+        watch.clear();
+        let report = report?;
+        match (is_standard_output(&self.output), self.quiet) {
             (_, true) => Ok(()),
-            (false, false) => print(&summary.render(self.format.into())),
+            (false, false) => print(&report.render(self.format.into())),
             (true, false) => {
-                summary.notes.iter().for_each(|note| say(AnsiColor::Yellow, "warning", note));
+                report.notes().iter().for_each(|note| say(AnsiColor::Yellow, "warning", note));
                 Ok(())
             }
         }

@@ -6,11 +6,10 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
-use sottovoce_job::{Counted, Progress, Sampling};
+use sottovoce_job::{Progress, Sampling};
 
 use crate::arguments::OutputArguments;
 use crate::failure::{Result, Told};
@@ -57,6 +56,12 @@ impl Watch {
         Watch { seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), limit, said: None }) }
     }
 
+    /// A watch over a job that writes a file: Ctrl-C ends it at once, since half a file is of no use.
+    pub(crate) fn of_counting(quiet: bool) -> Self {
+        let seen = std::io::stderr().is_terminal() && !quiet;
+        Watch { seen, clock: Mutex::new(Clock { start: Instant::now(), limit: Duration::MAX, said: None }) }
+    }
+
     /// Hears of progress, and says whether to go on.
     pub(crate) fn hear(&self, progress: &Progress) -> ControlFlow<()> {
         // Unwrap safety: nothing panics while it holds the lock.
@@ -68,7 +73,7 @@ impl Watch {
             clock.said = Some(Instant::now());
         }
         // Counting is ended by the flag of the run only: half a count is of no use.
-        let counts = matches!(progress, Progress::Counting { .. });
+        let counts = matches!(progress, Progress::Counting { .. } | Progress::Randomising { .. });
         if !counts && (self.interrupted() || clock.start.elapsed() >= clock.limit) {
             return ControlFlow::Break(());
         }
@@ -98,7 +103,8 @@ impl Watch {
         Ok(())
     }
 
-    fn clear(&self) {
+    /// Takes the line of progress away.
+    pub(crate) fn clear(&self) {
         // Unwrap safety: as above.
         if self.clock.lock().unwrap().said.is_some() {
             write("\r\u{1b}[2K");
@@ -139,6 +145,9 @@ fn line(progress: &Progress, elapsed: Duration, limit: Duration) -> String {
         Progress::Design { directions, gap, tolerance } => {
             format!("design: {directions} directions priced, gap {gap:.1e}, wanted {tolerance:.1e}")
         }
+        Progress::Randomising { reports } => {
+            format!("randomise: {reports} reports, {:.0} per second", *reports as f64 / elapsed.as_secs_f64())
+        }
         Progress::Counting { reports } => {
             format!("tally: {reports} reports, {:.0} per second", *reports as f64 / elapsed.as_secs_f64())
         }
@@ -168,35 +177,6 @@ fn time(left: Duration) -> String {
         seconds @ 0..100 => format!("{seconds} s"),
         seconds @ 100..6000 => format!("{} min", seconds.div_ceil(60)),
         seconds => format!("{} h", seconds.div_ceil(3600)),
-    }
-}
-
-/// Does some counting while a line tells, if somebody sees it, how many reports were counted so far.
-pub(crate) fn counting<T>(quiet: bool, work: impl FnOnce(&Counted) -> T) -> T {
-    let counted = Counted::default();
-    if quiet || !std::io::stderr().is_terminal() {
-        return work(&counted);
-    }
-    let (done, is_done) = channel::<()>();
-    let shown = counted.clone();
-    std::thread::scope(|scope| {
-        scope.spawn(move || show_count(&shown, &is_done));
-        // Dropped also if the work is cut off, so that the thread ends.
-        let _done = done;
-        work(&counted)
-    })
-}
-
-/// Shows the count until the other end of the channel is gone.
-fn show_count(counted: &Counted, is_done: &Receiver<()>) {
-    let (start, mut said) = (Instant::now(), false);
-    while is_done.recv_timeout(if said { PAUSE } else { PATIENCE }) == Err(RecvTimeoutError::Timeout) {
-        let (reports, seconds) = (counted.reports(), start.elapsed().as_secs_f64());
-        write(&format!("\r\u{1b}[2Ktally: {reports} reports, {:.0} a second", reports as f64 / seconds));
-        said = true;
-    }
-    if said {
-        write("\r\u{1b}[2K");
     }
 }
 

@@ -128,8 +128,8 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
         "product:factors=grr",
         &["factors: the text \"grr\" is not a list of protocols", "hint: a shorthand cannot combine"],
     ),
-    ("grr:a=3,eps=1,labels=x/y", &["labels: there are 2 labels but 3 inputs"]),
-    ("grr:a=3,eps=1,labels=x/y/x", &["labels[2]: the label `x` is also that of input 0"]),
+    ("grr:a=3,eps=1,labels=x/y", &["labels: there are 2 labels for 3 inputs"]),
+    ("grr:a=3,eps=1,labels=x/y/x", &["labels[2]: the label `x` is already the label of input 0"]),
     (r#"{"kind":"grr","a":2,"epsilon":1,"labels":[1,2]}"#, &["labels[0]: 1 is not a text"]),
     (r#"{"kind":"grr","a":16,"epsilon":1"#, &["inline JSON: not valid JSON: EOF", "line 1, column 32"]),
     (r#"{"kind":"grr","a":16,"epsilon":1} x"#, &["inline JSON: not valid JSON: trailing characters"]),
@@ -251,7 +251,7 @@ fn bad_targets_are_refused() {
     refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and below 1"]);
     refused(
         &users(&["--accuracy", "0.1", "-d", "l3"]),
-        &["unknown distance `l3`; there are l1, l2, l2sq, rms, max"],
+        &["unknown distance `l3`; allowed are l1, l2, l2sq, rms, max"],
     );
     refused(&users(&["--accuracy", "0.1", "-e", "lineal"]), &["unknown estimator `lineal`"]);
     refused(&users(&["--digits", "1", "-d", "l1"]), &["--distance", "cannot be used with"]);
@@ -274,7 +274,7 @@ fn bad_files_are_refused() {
     bad("binary.json", &[0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe], &["is not text (byte 5"]);
     bad("zeros.json", &[0; 1000], &["not valid JSON"]);
     bad("zeros.toml", &[0; 1000], &["not valid TOML"]);
-    bad("truncated.json", b"{\"kind\": \"grr\",\n \"a\": 16, \"eps", &["EOF while parsing", "line 2"]);
+    bad("truncated.json", b"{\"kind\": \"grr\",\n \"a\": 16, \"eps", &["the text ends too early", "line 2"]);
     bad("truncated.toml", b"kind = 'grr'\na = ", &["not valid TOML", "line 2"]);
     bad("twice.toml", b"kind = 'grr'\na = 3\na = 4\nepsilon = 1", &["duplicate key", "line 3"]);
     bad("nan.toml", b"kind = 'grr'\na = 3\nepsilon = nan", &["epsilon: NaN is not above 0"]);
@@ -441,7 +441,7 @@ fn tallies_that_name_no_protocol_need_one() {
             r#"{"counts": [{"y": 0, "count": 2}]}"#,
             r#"{"protocol": "p.json", "counts": [{"y": 0, "count": 2}]}"#,
         ] {
-            let words = ["inline JSON: does not say which protocol it is of; name it with --protocol"];
+            let words = ["inline JSON: does not name its protocol\nhint: give the protocol with --protocol"];
             refused(&[command, "-t", tallies], &words);
         }
         let bad = r#"{"protocol": {"kind": "grr", "a": 1, "epsilon": 1}, "counts": []}"#;

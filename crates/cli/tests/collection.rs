@@ -4,13 +4,13 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, NESTED, gzip, values, version_1};
+use desk::{Desk, GRR, NESTED, gzip, values, values_for, version_1};
 
 /// Reports through a pipe; then tallies that name their protocol need no other word about it.
 #[test]
 fn a_collection_needs_no_files_and_names_its_protocol_once() {
     let desk = Desk::new();
-    desk.write("v.csv", values(300));
+    desk.write("v.csv", values_for(GRR, 300));
     let reports = desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "-"]).output().unwrap();
     assert!(reports.status.success() && reports.stderr.is_empty());
     let text = String::from_utf8(reports.stdout.clone()).unwrap();
@@ -32,7 +32,6 @@ fn a_collection_needs_no_files_and_names_its_protocol_once() {
 #[test]
 fn values_become_reports_and_reports_tallies_in_every_format() {
     let desk = Desk::new();
-    desk.write("values.csv", values(3000));
     for protocol in [
         GRR,
         "oue:a=3,eps=1",
@@ -42,6 +41,7 @@ fn values_become_reports_and_reports_tallies_in_every_format() {
         "deterministic:map=0/0/5",
         NESTED,
     ] {
+        desk.write("values.csv", values_for(protocol, 3000));
         let mut first: Option<String> = None;
         for format in ["csv", "jsonl", "parquet"] {
             let reports = format!("reports.{format}");
@@ -217,8 +217,8 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
 #[test]
 fn compressed_files_directories_patterns_and_standard_input() {
     let desk = Desk::new();
-    desk.write("values.csv", values(900));
-    desk.write("values.csv.gz", gzip(values(900).as_bytes()));
+    desk.write("values.csv", values_for(GRR, 900));
+    desk.write("values.csv.gz", gzip(values_for(GRR, 900).as_bytes()));
     let seed = ["--insecure-test-seed", "1"];
     desk.run(&[&["randomise", "-p", GRR, "values.csv", "-o", "r.csv"], &seed[..]].concat());
     desk.run(&[&["randomise", "-p", GRR, "values.csv.gz", "-o", "again.csv"], &seed[..]].concat());
@@ -319,7 +319,7 @@ fn posteriors_hold_the_true_frequencies() {
 #[test]
 fn what_was_rejected_is_merged_too() {
     let desk = Desk::new();
-    desk.write("values.csv", values(30));
+    desk.write("values.csv", values_for(GRR, 30));
     for (shard, bad) in [("1", "7\n\"\"\nx\n"), ("2", "8\n"), ("3", "")] {
         let reports = format!("r{shard}.csv");
         let seed = ["--insecure-test-seed", shard];
@@ -347,7 +347,7 @@ fn tallies_with_the_same_counts_are_added_when_allowed() {
     desk.write("a.json", tallies);
     desk.write("b.json", tallies);
     let merge = ["merge", "a.json", "b.json", "-p", "grr:a=3,eps=1", "-o", "m.json"];
-    desk.refused(&merge, &["b.json has 1 reports that a.json has too", "--allow-copies"]);
+    desk.refused(&merge, &["b.json and a.json have 1 reports in common", "--allow-copies"]);
     assert_eq!(desk.run(&[&merge[..], &["--allow-copies"]].concat())["n"], 2);
     // The same file under two names is no other collection.
     desk.refused(

@@ -52,8 +52,11 @@ fn gzip(mut reader: impl Read) -> Vec<u8> {
 #[test]
 fn lines_that_never_end() {
     let desk = Desk::new();
-    let long =
-        ["line 2 is longer than ", "becomes more than 16384 times larger", "line 2: here begins a row,"];
+    let long = [
+        "line 2 is longer than ",
+        "becomes more than 16384 times larger",
+        "line 2: a row or a run of blank lines",
+    ];
     for start in ["value\n", "id,value\n", "id,value\n1,\"", "value\n\""] {
         desk.write("v.zst", zstandard(endless(start, b'x')));
         let message = refusal(&desk, &["randomise", "-p", GRR, "v.zst", "-o", "r.csv", "--threads", "2"]);
@@ -70,10 +73,10 @@ fn lines_that_never_end() {
 #[test]
 fn lines_without_anything() {
     let desk = Desk::new();
-    for start in ["value\n0\n", "id,value\n1,0\n", "{\"value\":0}\n"] {
+    for start in ["value\nred\n", "id,value\n1,red\n", "{\"value\":\"red\"}\n"] {
         desk.write("v.zst", zstandard(endless(start, b'\n')));
         let message = refusal(&desk, &["randomise", "-p", GRR, "v.zst", "-o", "r.csv", "--threads", "2"]);
-        let words = ["it becomes more than 16384 times larger", "line 3: here begins a row, or blank lines,"];
+        let words = ["it becomes more than 16384 times larger", "line 3: a row or a run of blank lines"];
         assert!(words.iter().any(|words| message.contains(words)), "{message}");
     }
 }
@@ -83,7 +86,7 @@ fn lines_without_anything() {
 fn empty_lines_take_no_memory() {
     let desk = Desk::new();
     let empty = "\n".repeat(100_000_000);
-    desk.write("v.csv", format!("value\n0{empty}"));
+    desk.write("v.csv", format!("value\nred{empty}"));
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -v {MOST_KIB}; exec \"$0\" \"$@\"")])
         .arg(assert_cmd::cargo::cargo_bin!("sottovoce"))
@@ -134,11 +137,11 @@ fn tallies_with_more_batches_than_reports() {
     let digest = "0".repeat(32);
     for (batch, times, words) in [
         ("{\"n\":0,\"digest\":\"\"}".to_owned(), 15 << 20, "a digest has 32 hexadecimal digits"),
-        (format!("{{\"n\":0,\"digest\":\"{digest}\"}}"), 6 << 20, "batches[0]: there is no report in it"),
+        (format!("{{\"n\":0,\"digest\":\"{digest}\"}}"), 6 << 20, "batches[0]: it has no reports"),
         (
             format!("{{\"n\":1,\"digest\":\"{digest}\"}}"),
             6 << 20,
-            "the batches have 4 reports or more, but n is 3",
+            "the batches have at least 4 reports, but n is 3",
         ),
     ] {
         write(&batch, times);

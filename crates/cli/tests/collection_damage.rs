@@ -4,11 +4,11 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, values, version_1};
+use desk::{Desk, GRR, values_for, version_1};
 
 fn reports(protocol: &str, format: &str, n: usize) -> (Desk, String) {
     let desk = Desk::new();
-    desk.write("v.csv", values(n));
+    desk.write("v.csv", values_for(protocol, n));
     let name = format!("r.{format}");
     desk.run(&["randomise", "-p", protocol, "v.csv", "-o", &name, "--insecure-test-seed", "5"]);
     (desk, name)
@@ -48,26 +48,26 @@ fn what_is_missing_changed_or_added_is_told() {
         desk.refused(&["tally", "bad.csv", "-p", GRR, "-o", "t.json"], &["bad.csv: ", words]);
     };
     let without = |at: usize| [&lines[..at], &lines[at + 1..]].concat();
-    refused(&lines[..lines.len() - 1], "the end is missing, which says how many reports there are");
-    refused(&without(7), "it has 39 reports of 40");
+    refused(&lines[..lines.len() - 1], "the end record is missing, which says how many reports there are");
+    refused(&without(7), "it has 39 of 40 reports");
     let mut changed = lines.clone();
     changed[7] = if lines[7] == "0" { "1" } else { "0" };
-    refused(&changed, "the digest of its reports is not the one at its end");
+    refused(&changed, "the digest of its reports does not match its end record");
     changed[7] = "x";
-    refused(&changed, "it has 39 reports of 40");
+    refused(&changed, "it has 39 of 40 reports");
     let mut swapped = lines.clone();
     let other = (3..lines.len() - 1).find(|at| lines[*at] != lines[2]).unwrap();
     swapped.swap(2, other);
     refused(&swapped, "the digest of its reports");
-    refused(&[&lines[..], &["0"]].concat(), "line 44 comes after the end");
-    refused(&[&lines[..], &lines[..]].concat(), "line 44 comes after the end");
+    refused(&[&lines[..], &["0"]].concat(), "line 44 comes after the end record");
+    refused(&[&lines[..], &lines[..]].concat(), "line 44 comes after the end record");
     // An end without the header that it belongs to, and a header that is not its own.
-    refused(&lines[1..], "the end is there, but not the header that it belongs to");
+    refused(&lines[1..], "the end record is there, but the header that belongs to it is not");
     let older = lines[0].replace("\"version\":2", "\"version\":1");
-    refused(&[&[older.as_str()], &lines[1..]].concat(), "not the header that it belongs to");
+    refused(&[&[older.as_str()], &lines[1..]].concat(), "the header that belongs to it is not");
     let other = lines[0].replace("\"insecure_test_seed\":5,", "");
     assert_ne!(other, lines[0]);
-    refused(&[&[other.as_str()], &lines[1..]].concat(), "not the header that it belongs to");
+    refused(&[&[other.as_str()], &lines[1..]].concat(), "the header that belongs to it is not");
     // Files of version 1 have no end, and stay readable.
     desk.write("older.csv", version_1(&whole));
     assert_eq!(desk.run(&["tally", "older.csv", "-o", "t.json"])["n"], 40);
@@ -108,8 +108,8 @@ fn a_misspelt_mark_is_refused() {
         for text in [whole.clone(), version_1(&whole)] {
             for key in ["insecure_test_seer", "insecure-test_seed", "Insecure_test_seed"] {
                 desk.write("bad", text.replace("insecure_test_seed", key));
-                desk.refused(&["tally", "bad", "-o", "t.json"], &["bad: its first line is "]);
-                desk.refused(&["tally", "bad", "-p", GRR, "-o", "t.json"], &["bad: its first line is "]);
+                desk.refused(&["tally", "bad", "-o", "t.json"], &["bad: the first line "]);
+                desk.refused(&["tally", "bad", "-p", GRR, "-o", "t.json"], &["bad: the first line "]);
             }
         }
         desk.run(&["tally", &name, "-o", "t.json"]);
@@ -123,11 +123,11 @@ fn a_misspelt_mark_is_refused() {
         desk.write("bad.json", tallies.replace(" \"insecure\": true,\n", ""));
         desk.refused(
             &["merge", "bad.json", "-o", "m.json"],
-            &["the digest is not that of these tallies", "leave the key `digest` out"],
+            &["the digest does not match these tallies", "remove the key `digest`"],
         );
         let count = tallies.replacen("\"count\": ", "\"count\": 1", 1);
         desk.write("bad.json", count);
-        desk.refused(&["estimate", "-t", "bad.json"], &["the digest is not that of these tallies"]);
+        desk.refused(&["estimate", "-t", "bad.json"], &["the digest does not match these tallies"]);
     }
 }
 

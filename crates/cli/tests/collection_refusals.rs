@@ -4,16 +4,16 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, NESTED, gzip, values, version_1};
+use desk::{Desk, GRR, NESTED, gzip, values, values_for, version_1};
 
-/// Values that are none of the inputs: file content, then the words of the refusal.
+/// Values outside the protocol's domain: file content, then the words of the refusal.
 const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "value\nred\npurple\n", "line 3: the value is not one of the labels"),
     ("v.csv", "value\nred\nRed\n", "line 3: the value is not one of the labels"),
-    ("v.csv", "value\nred\n\"\"\n", "line 3: there is no value"),
-    ("v.csv", "value\nred\n\nblue\n\n", "line 3: there is no value"),
-    ("v.csv", "value\nred\n  \n", "line 3: there is no value"),
-    ("v.csv", "value,id\n,7\n", "line 2: there is no value"),
+    ("v.csv", "value\nred\n\"\"\n", "line 3: the value is missing"),
+    ("v.csv", "value\nred\n\nblue\n\n", "line 3: the value is missing"),
+    ("v.csv", "value\nred\n  \n", "line 3: the value is missing"),
+    ("v.csv", "value,id\n,7\n", "line 2: the value is missing"),
     ("v.csv", "id,value\n7,red\n8\n", "line 3: the row does not fit the format"),
     ("v.csv", "id,value\n7,red,1\n", "line 2: the row does not fit the format"),
     ("v.csv", "id,value\n7,\"red\n8,blue\n", "line 2: a quote is opened here and never closed"),
@@ -24,51 +24,51 @@ const BAD_VALUES: &[(&str, &str, &str)] = &[
     ("v.csv", "id,value\r\n7,red\r\n\r\n8,pink\r\n", "line 4: the value is not one of the labels"),
     ("v.csv", "id,value\n7,red\n\n8,pink", "line 4: the value is not one of the labels"),
     ("v.csv", "value,id\r\nred,7\r\n\"re\nd\",8\r\n", "line 3: the value is not one of the labels"),
-    ("v.csv", "value\n3\n", "line 2: the value is larger than the number of the last input"),
-    ("v.csv", "value\n-1\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "value\n-0\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "value\n1.5\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "value\nNaN\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "value\ninf\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "value\n1e0\n", "line 2: the value is not one of the labels"),
+    ("v.csv", "value\n3\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\n-1\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\n-0\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\n1.5\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\nNaN\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\ninf\n", "line 2: the value is a number, but the protocol has labels"),
+    ("v.csv", "value\n1e0\n", "line 2: the value is a number, but the protocol has labels"),
     ("v.csv", "value\n0x1\n", "line 2: the value is not one of the labels"),
     ("v.csv", "value\n\u{663}\n", "line 2: the value is not one of the labels"),
-    (
-        "v.csv",
-        "value\n18446744073709551616\n",
-        "line 2: the value is larger than the number of the last input",
-    ),
+    ("v.csv", "value\n18446744073709551616\n", "line 2: the value is a number, but the protocol has labels"),
     ("v.csv", "value\nred,blue\n", "line 2: the row does not fit the format"),
     ("v.csv", "value\nred\n\u{1b}[31m\n", "line 3: the value is not one of the labels"),
     ("v.csv", "value\nred\0\n", "line 2: the value is not one of the labels"),
-    ("v.csv", "colour\nred\n", "its first line names one column, which is not `value`"),
-    ("v.csv", "red\ngreen\n", "its first line names one column, which is not `value`"),
+    ("v.csv", "colour\nred\n", "the first line has one column, but no column `value`"),
+    ("v.csv", "red\ngreen\n", "the first line has one column, but no column `value`"),
     ("v.csv", "value,value\nred,blue\n", "there are two columns `value`"),
     ("v.csv", "", "v.csv: is empty; the first line must name the columns, one of them `value`"),
     ("v.csv", "\nvalue\nred\n", "v.csv: its first line is blank; the first line must name the columns"),
     ("v.jsonl", "{\"value\":\"red\"}\n{\"value\":\"pink\"}\n", "line 2: the value is not one of the labels"),
-    ("v.jsonl", "{\"value\":null}\n", "line 1: there is no value"),
-    ("v.jsonl", "{\"value\":\"\"}\n", "line 1: there is no value"),
-    ("v.jsonl", "{\"colour\":\"red\"}\n", "line 1: there is no value"),
+    ("v.jsonl", "{\"value\":null}\n", "line 1: the value is missing"),
+    ("v.jsonl", "{\"value\":\"\"}\n", "line 1: the value is missing"),
+    ("v.jsonl", "{\"colour\":\"red\"}\n", "line 1: the value is missing"),
     ("v.jsonl", "{\"value\":true}\n", "line 1: the row does not fit the format"),
     ("v.jsonl", "{\"value\":\"red\"}\n\n{\"value\":\"re\n", "line 3: the row does not fit the format"),
     ("v.jsonl", "{\"value\":\"red\",\"value\":\"blue\"}\n", "line 1: the row does not fit the format"),
     ("v.jsonl", "{\"value\":\"red\"} {}\n", "line 1: the row does not fit the format"),
-    ("v.jsonl", "{\"value\":1.5}\n", "line 1: the value is not one of the labels"),
-    ("v.jsonl", "{\"value\":1.00000000000000000001}\n", "line 1: the value is not one of the labels"),
-    ("v.jsonl", "{\"value\":-1}\n", "line 1: the value is not one of the labels"),
-    ("v.jsonl", "{\"value\":3}\n", "line 1: the value is larger than the number of the last input"),
+    ("v.jsonl", "{\"value\":1.5}\n", "line 1: the value is a number, but the protocol has labels"),
+    (
+        "v.jsonl",
+        "{\"value\":1.00000000000000000001}\n",
+        "line 1: the value is a number, but the protocol has labels",
+    ),
+    ("v.jsonl", "{\"value\":-1}\n", "line 1: the value is a number, but the protocol has labels"),
+    ("v.jsonl", "{\"value\":3}\n", "line 1: the value is a number, but the protocol has labels"),
     ("v.jsonl", "{\"value\":[\"red\"]}\n", "line 1: the row does not fit the format"),
     (
         "v.json",
         "[{\"value\":\"red\"},\n{\"value\":\"blue\"}]\n",
-        "is a JSON array; JSON Lines has one object a line",
+        "is a JSON array; JSON Lines has one object on each line",
     ),
-    ("v.json", " [\n  {\"value\":\"red\"}]", "is a JSON array; JSON Lines has one object a line"),
+    ("v.json", " [\n  {\"value\":\"red\"}]", "is a JSON array; JSON Lines has one object on each line"),
     (
         "v.parquet",
         "PAR1 this is no parquet file",
-        "v.parquet: is damaged: Parquet error: Invalid Parquet file. Corrupt footer",
+        "v.parquet: it is not a valid Parquet file; it is incomplete or damaged",
     ),
 ];
 
@@ -85,16 +85,19 @@ fn bad_values_are_refused_with_their_line_and_nothing_is_sent() {
     let desk = Desk::new();
     desk.write("bytes.csv", b"value\n\xff\xfe\n");
     desk.refused(&["randomise", "-p", GRR, "bytes.csv", "-o", "r.csv"], &["line 2", "the row does not fit"]);
-    desk.write("cut.csv.gz", &gzip(values(100_000).as_bytes())[..500]);
-    desk.refused(&["randomise", "-p", GRR, "cut.csv.gz", "-o", "r.csv"], &["cut.csv.gz: "]);
-    desk.write("v.csv", values(3));
+    desk.write("cut.csv.gz", &gzip(values_for(GRR, 100_000).as_bytes())[..500]);
+    desk.refused(
+        &["randomise", "-p", GRR, "cut.csv.gz", "-o", "r.csv"],
+        &["cut.csv.gz: its gzip data end too early; the file is incomplete"],
+    );
+    desk.write("v.csv", values_for(GRR, 3));
     desk.refused(
         &["randomise", "-p", GRR, "none.csv", "-o", "r.csv"],
         &["none.csv: cannot be read: No such file"],
     );
     desk.refused(
         &["randomise", "-p", GRR, "v.csv", "-o", "r.txt"],
-        &["r.txt: its name ends in none of .csv"],
+        &["r.txt: the name must end in .csv, .jsonl or .parquet"],
     );
     desk.refused(
         &["randomise", "-p", "grr:a=16777216,eps=1e-6", "v.csv", "-o", "r.csv"],
@@ -134,15 +137,18 @@ fn no_message_repeats_a_value() {
     }
 }
 
-/// Beside labels with digits a bare number is no input: an age is not the number of its class.
+/// Where there are labels, a bare number is not the number of an input: it may be an age, or a wrong column of identifiers.
 #[test]
-fn numbers_beside_labels_with_digits_are_refused() {
+fn numbers_are_refused_where_there_are_labels() {
     let desk = Desk::new();
-    desk.write("v.csv", "value\n18-64\n2\n");
-    desk.refused(
-        &["randomise", "-p", "grr:a=3,eps=1,labels=0-17/18-64/65+", "v.csv", "-o", "r.csv"],
-        &["line 3: the value is not one of the labels"],
-    );
+    for (labels, label) in [("0-17/18-64/65+", "18-64"), ("red/green/blue", "green")] {
+        desk.write("v.csv", format!("value\n{label}\n2\n"));
+        let protocol = format!("grr:a=3,eps=1,labels={labels}");
+        desk.refused(
+            &["randomise", "-p", &protocol, "v.csv", "-o", "r.csv"],
+            &["line 3: the value is a number, but the protocol has labels", "--column"],
+        );
+    }
 }
 
 #[test]
@@ -153,13 +159,13 @@ fn bad_values_can_be_skipped_and_are_counted() {
     assert_eq!((&summary["reports"], &summary["skipped"]), (&2.into(), &3.into()));
     assert_eq!(
         summary["skipped_by_problem"],
-        serde_json::json!({"missing": 1, "unknown_label": 1, "out_of_range": 1})
+        serde_json::json!({"missing": 1, "unknown_label": 1, "number_for_label": 1})
     );
     assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
     assert_eq!(desk.read("r.csv").lines().count(), 5);
     let arguments = ["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"];
     let text = String::from_utf8(desk.command(&arguments).output().unwrap().stdout).unwrap();
-    assert!(text.contains("skipped by problem  missing 1, unknown label 1, out of range 1\n"), "{text}");
+    assert!(text.contains("skipped by problem  missing 1, unknown label 1, number for label 1\n"), "{text}");
 }
 
 /// Where nothing is left there is nothing to write.
@@ -170,7 +176,7 @@ fn a_file_of_which_everything_is_skipped_is_refused() {
     {
         desk.write(name, text);
         let arguments = ["randomise", "-p", GRR, name, "-o", "r.csv", "--on-error", "skip"];
-        desk.refused(&arguments, &["none of the 2 values is one of the inputs"]);
+        desk.refused(&arguments, &["none of the 2 values is in the protocol's domain"]);
     }
     // A shard without users is none of these.
     desk.write("v.csv", "value\n");
@@ -186,11 +192,11 @@ fn a_file_of_which_everything_is_skipped_is_refused() {
 fn spaces_around_values_do_not_count() {
     let desk = Desk::new();
     for (name, text) in [
-        ("v.csv", "value\n red\ngreen \n\" blue\"\n 0\n"),
-        ("v.csv", "id, value\n1, red\n2,\tgreen \n3, blue\n4, 0\n"),
+        ("v.csv", "value\n red\ngreen \n\" blue\"\n red\n"),
+        ("v.csv", "id, value\n1, red\n2,\tgreen \n3, blue\n4, red\n"),
         (
             "v.jsonl",
-            "{\"value\":\" red\"}\n{\"value\":\"green \"}\n{\"value\":\" blue\"}\n{\"value\":\" 0\"}\n",
+            "{\"value\":\" red\"}\n{\"value\":\"green \"}\n{\"value\":\" blue\"}\n{\"value\":\" red\"}\n",
         ),
     ] {
         desk.write(name, text);
@@ -208,7 +214,7 @@ fn texts_without_labels_and_other_first_steps_are_told() {
     desk.write("v.csv", "value\nred\n");
     desk.refused(
         &["randomise", "-p", "grr:a=3,eps=1", "v.csv", "-o", "r.csv"],
-        &["line 2: the value is a text, and the protocol has no labels", "labels=red/green/blue"],
+        &["line 2: the value is text, but the protocol has no labels", "labels=red/green/blue"],
     );
     for command in ["estimate", "posterior"] {
         let output = desk.command(&[command, "-t", "none.json"]).output().unwrap();
@@ -230,12 +236,12 @@ fn texts_without_labels_and_other_first_steps_are_told() {
         for command in ["tally", "randomise"] {
             desk.refused(
                 &[command, "r.json", "-p", GRR, "-o", "out.csv"],
-                &["r.json: is a JSON array; JSON Lines has one object a line"],
+                &["r.json: is a JSON array; JSON Lines has one object on each line"],
             );
         }
     }
     // A name in brackets, as databases write it, is a column.
-    desk.write("v.csv", "[value]\n1\n");
+    desk.write("v.csv", "[value]\nred\n");
     desk.run(&["randomise", "-p", GRR, "v.csv", "--column", "[value]", "-o", "r.csv"]);
 }
 
@@ -274,7 +280,7 @@ fn no_message_repeats_a_rejected_report() {
 fn nothing_is_left_out_in_silence() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let desk = Desk::new();
-    desk.write("v.csv", values(30));
+    desk.write("v.csv", values_for(GRR, 30));
     for day in ["G/1", "G/2"] {
         fs::create_dir_all(desk.path(day)).unwrap();
         desk.run(&["randomise", "-p", GRR, "v.csv", "-o", &format!("{day}/r.csv")]);
@@ -282,7 +288,7 @@ fn nothing_is_left_out_in_silence() {
     assert_eq!(desk.run(&["tally", "G/*/*.csv", "-o", "t.json"])["n"], 60);
     assert_eq!(desk.run(&["tally", "G/*", "-o", "t.json"])["n"], 60);
     let tally = |argument: &str, words: &[&str]| desk.refused(&["tally", argument, "-o", "t.json"], words);
-    tally("G", &["G/1: is a directory; G stands for the files in it only", "'days/*/*.csv'"]);
+    tally("G", &["G/1: is a directory; only the files in G are read", "'days/*/*.csv'"]);
     symlink("nowhere", desk.path("G/1/link.csv")).unwrap();
     tally("G/1", &["G/1/link.csv: cannot be read"]);
     tally("G/1/*.csv", &["G/1/link.csv: cannot be read"]);
@@ -354,25 +360,26 @@ fn bad_reports_are_rejected_with_their_reason_and_not_counted() {
 #[test]
 fn files_that_cannot_be_tallied_are_refused() {
     let desk = Desk::new();
-    desk.write("v.csv", values(30));
+    desk.write("v.csv", values_for(GRR, 30));
+    desk.write("numbers.csv", values(30));
     desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv"]);
-    desk.run(&["randomise", "-p", "grr:a=3,eps=2", "v.csv", "-o", "other.csv"]);
+    desk.run(&["randomise", "-p", "grr:a=3,eps=2", "numbers.csv", "-o", "other.csv"]);
     desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.parquet"]);
     let good = desk.read("r.csv");
     let tally =
         |files: &[&str], words: &[&str]| desk.refused(&[&["tally", "-o", "t.json"], files].concat(), words);
     tally(
         &["r.csv", "other.csv"],
-        &["other.csv: is of another protocol, {\"kind\":\"grr\",", "its fingerprint begins with"],
+        &["other.csv: belongs to another protocol, {\"kind\":\"grr\",", "its fingerprint begins with"],
     );
-    tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: is of another protocol"]);
+    tally(&["r.csv", "-p", "grr:a=3,eps=1"], &["r.csv: belongs to another protocol"]);
     tally(&["r.csv", "r.csv"], &["r.csv is the same file as r.csv; its reports would be counted twice"]);
     tally(&["r.csv", "./r.csv"], &["is the same file as"]);
-    let replaced = "is read, and would be replaced by what is written";
+    let replaced = "is also an input, and would be overwritten";
     desk.refused(&["randomise", "-p", GRR, "v.csv", "-o", "./v.csv"], &[replaced]);
     desk.refused(&["tally", "r.csv", "-o", "r.csv"], &[replaced]);
     desk.write("copy.csv", &good);
-    tally(&["r.csv", "copy.csv"], &["copy.csv has 30 reports that r.csv has too", "--allow-copies"]);
+    tally(&["r.csv", "copy.csv"], &["copy.csv and r.csv have 30 reports in common", "--allow-copies"]);
     desk.write("none.csv", "");
     tally(
         &["none.csv", "-p", GRR],
@@ -380,10 +387,10 @@ fn files_that_cannot_be_tallied_are_refused() {
     );
     fs::remove_file(desk.path("none.csv")).unwrap();
     tally(&["-", "-"], &["standard input is the same file as standard input"]);
-    tally(&["none*.csv"], &["none*.csv: there is no such file"]);
+    tally(&["none*.csv"], &["none*.csv: no file was found"]);
     tally(&["none.csv"], &["none.csv: cannot be read"]);
     desk.write("plain.csv", "report\n0\n");
-    let unnamed = "plain.csv: does not say which protocol it is of; name it with --protocol";
+    let unnamed = "plain.csv: does not name its protocol\nhint: give the protocol with --protocol";
     tally(&["plain.csv"], &[unnamed]);
     tally(&["r.csv", "plain.csv"], &[unnamed]);
     desk.write("two.csv", "report,report\n0,1\n");
@@ -393,32 +400,32 @@ fn files_that_cannot_be_tallied_are_refused() {
     let (start, end) = (good.find("\"protocol\":").unwrap() + 11, good.find("]}}").unwrap() + 2);
     for named in ["\"p.json\"", "7", "[]", "null"] {
         desk.write("named.csv", format!("{}{named}{}", &good[..start], &good[end..]));
-        tally(&["named.csv"], &["named.csv: does not say which protocol it is of"]);
+        tally(&["named.csv"], &["named.csv: does not name its protocol"]);
     }
     desk.write("wrong.csv", "answer\n0\n");
     tally(
         &["wrong.csv"],
-        &["its first line names one column, which is not `report`", "`sottovoce randomise`"],
+        &["the first line has one column, but no column `report`", "`sottovoce randomise`"],
     );
     desk.write("wrong.csv", "#x\nreport\n0\n");
-    tally(&["wrong.csv", "-p", GRR], &["its first line is no header of reports, though it begins with #"]);
+    tally(&["wrong.csv", "-p", GRR], &["the first line begins with # but is not a header of reports"]);
     desk.write("newer.csv", good.replace("\"version\":2", "\"version\":3"));
-    tally(&["newer.csv"], &["is in version 3 of the format of reports; this program reads version 2"]);
+    tally(&["newer.csv"], &["is in version 3 of the report format; this program reads versions up to 2"]);
     desk.write("changed.csv", good.replace("\"epsilon\":1.0", "\"epsilon\":9.0"));
-    tally(&["changed.csv"], &["the fingerprint is not that of the protocol in the same file"]);
+    tally(&["changed.csv"], &["the fingerprint does not match the protocol in the same file"]);
     desk.write("empty.csv", "");
     tally(&["empty.csv"], &["empty.csv: is empty; the first line must name the columns"]);
     let header = version_1(&good).lines().next().unwrap().to_owned();
     desk.write("all-bad.csv", format!("{header}\nreport\n7\n8\n"));
     tally(
         &["all-bad.csv"],
-        &["none of the 2 reports is one of this protocol", "line 3: a number that is too large"],
+        &["none of the 2 reports fits the protocol", "line 3: a number that is too large"],
     );
     let parquet = fs::read(desk.path("r.parquet")).unwrap();
     desk.write("cut.parquet", &parquet[..parquet.len() / 2]);
-    tally(&["cut.parquet"], &["cut.parquet: is damaged"]);
+    tally(&["cut.parquet"], &["cut.parquet: it is not a valid Parquet file"]);
     desk.write("cut.csv.gz", &gzip(good.repeat(100).as_bytes())[..200]);
-    tally(&["cut.csv.gz"], &["cut.csv.gz"]);
+    tally(&["cut.csv.gz"], &["cut.csv.gz: its gzip data end too early"]);
     // A plain file with its protocol named is counted.
     desk.run(&["tally", "plain.csv", "-p", "grr:a=3,eps=1", "-o", "plain.json"]);
     assert_eq!(desk.json("plain.json")["n"], 1);
@@ -439,9 +446,9 @@ fn tallies_that_cannot_be_merged_are_refused() {
     let merge =
         |files: &[&str], words: &[&str]| desk.refused(&[&["merge", "-o", "m.json"], files].concat(), words);
     let grr = ["-p", "grr:a=3,eps=1"];
-    merge(&["plain.json"], &["plain.json: does not say which protocol it is of"]);
+    merge(&["plain.json"], &["plain.json: does not name its protocol"]);
     desk.write("named.json", NAMED);
-    merge(&["named.json", "plain.json"], &["plain.json: does not say which protocol it is of"]);
+    merge(&["named.json", "plain.json"], &["plain.json: does not name its protocol"]);
     desk.write("odd.json", NAMED.replace("\"n\"", "\"rejected\": {\"ugly\": 1}, \"n\""));
     merge(&["odd.json"], &["odd.json: not valid tallies: unknown variant `ugly`"]);
     merge(&[&["sum.json"], &grr[..]].concat(), &["sum.json: the counts add up to 3, but n is 4"]);
@@ -458,9 +465,9 @@ fn tallies_that_cannot_be_merged_are_refused() {
         serde_json::json!([{"y": 0, "count": 3}, {"y": 2, "count": 4}])
     );
     // A file may be merged once.
-    merge(&["m.json", "plain.json"], &["m.json is read, and would be replaced"]);
+    merge(&["m.json", "plain.json"], &["m.json is also an input"]);
     let again = ["merge", "m.json", "plain.json", "-p", "grr:a=3,eps=1", "-o", "again.json"];
-    desk.refused(&again, &["plain.json has 3 reports that m.json has too"]);
+    desk.refused(&again, &["plain.json and m.json have 3 reports in common"]);
     desk.run(&[&again[..], &["--allow-copies"]].concat());
     assert_eq!(desk.json("again.json")["n"], 10);
 }

@@ -4,13 +4,13 @@ mod desk;
 
 use std::fs;
 
-use desk::{Desk, GRR, NESTED, gzip, values};
+use desk::{Desk, GRR, NESTED, gzip, values_for};
 use serde_json::json;
 
 /// Days of reports `1.csv` … `3.csv`, their tallies `1.json` … `3.json`, and `week.json` of all.
 fn week(protocol: &str) -> Desk {
     let desk = Desk::new();
-    desk.write("v.csv", values(300));
+    desk.write("v.csv", values_for(protocol, 300));
     for day in ["1", "2", "3"] {
         desk.run(&["randomise", "-p", protocol, "v.csv", "-o", &format!("{day}.csv")]);
         desk.run(&["tally", &format!("{day}.csv"), "-o", &format!("{day}.json")]);
@@ -56,12 +56,12 @@ fn copies_in_any_form_are_refused() {
             ["other.csv", "cut.csv", "spaced.csv", "packed.bin", "packed.zst", "plain.csv", "plain.jsonl"]
         {
             let copy = format!("copies/{copy}");
-            let words = format!("{copy} has 300 reports that 1.csv has too; they would be counted twice");
+            let words = format!("{copy} and 1.csv have 300 reports in common, which would be counted twice");
             let tally = ["tally", "-p", protocol, "1.csv", "2.csv", &copy, "-o", "t.json"];
             desk.refused(&tally, &[&words, "--allow-copies"]);
             // And in tallies.
             desk.run(&["tally", "-p", protocol, &copy, "-o", "copy.json"]);
-            let words = "copy.json has 300 reports that week.json has too";
+            let words = "copy.json and week.json have 300 reports in common";
             desk.refused(&["merge", "week.json", "copy.json", "-o", "m.json"], &[words]);
             fs::remove_file(desk.path("copy.json")).unwrap();
         }
@@ -71,7 +71,7 @@ fn copies_in_any_form_are_refused() {
         assert_eq!(desk.run(&["merge", "both.json", "2.json", "-o", "three.json"])["n"], 900);
         desk.refused(
             &["merge", "three.json", "1.json", "-o", "four.json"],
-            &["1.json has 300 reports that three.json"],
+            &["1.json and three.json have 300 reports in common"],
         );
     }
 }
@@ -81,22 +81,22 @@ fn a_day_is_not_counted_beside_its_week() {
     let desk = week(GRR);
     desk.refused(
         &["merge", "week.json", "2.json", "-o", "m.json"],
-        &["2.json has 300 reports that week.json has too"],
+        &["2.json and week.json have 300 reports in common"],
     );
     desk.refused(
         &["merge", "2.json", "week.json", "-o", "m.json"],
-        &["week.json has 300 reports that 2.json has too"],
+        &["week.json and 2.json have 300 reports in common"],
     );
     desk.run(&["merge", "1.json", "2.json", "-o", "a.json"]);
     desk.run(&["merge", "2.json", "3.json", "-o", "b.json"]);
     desk.refused(
         &["merge", "a.json", "b.json", "-o", "m.json"],
-        &["b.json has 300 reports that a.json has too"],
+        &["b.json and a.json have 300 reports in common"],
     );
     assert_eq!(desk.run(&["merge", "a.json", "b.json", "--allow-copies", "-o", "m.json"])["n"], 1200);
     desk.refused(
         &["merge", "m.json", "3.json", "-o", "n.json"],
-        &["3.json has 300 reports that m.json has too"],
+        &["3.json and m.json have 300 reports in common"],
     );
 }
 
@@ -104,7 +104,7 @@ fn a_day_is_not_counted_beside_its_week() {
 #[test]
 fn a_merge_that_is_repeated_changes_nothing() {
     let desk = week(GRR);
-    let replaced = "is read, and would be replaced by what is written";
+    let replaced = "is also an input, and would be overwritten";
     let before = desk.read("week.json");
     desk.refused(&["merge", "week.json", "1.json", "-o", "week.json"], &[replaced]);
     desk.refused(&["merge", "week.json", "-o", "./week.json"], &[replaced]);
@@ -116,12 +116,12 @@ fn a_merge_that_is_repeated_changes_nothing() {
     let grr = ["-p", "grr:a=3,eps=1"];
     desk.refused(
         &[&["merge", "p.json", "q.json", "-o", "m.json"], &grr[..]].concat(),
-        &["q.json has 5 reports that p.json"],
+        &["q.json and p.json have 5 reports in common"],
     );
     desk.run(&[&["merge", "p.json", "-o", "all.json"], &grr[..]].concat());
     desk.refused(
         &[&["merge", "all.json", "q.json", "-o", "m.json"], &grr[..]].concat(),
-        &["q.json has 5 reports that all.json"],
+        &["q.json and all.json have 5 reports in common"],
     );
 }
 
@@ -135,7 +135,7 @@ fn no_output_is_an_input() {
     fs::hard_link(desk.path("1.json"), desk.path("hard.json")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("1.json", desk.path("soft.json")).unwrap();
-    let replaced = &["is read, and would be replaced by what is written"][..];
+    let replaced = &["is also an input, and would be overwritten"][..];
     let before: Vec<Vec<u8>> = ["1.json", "p.json", "p.jsonl", "prior.json", "1.csv", "v.csv"]
         .iter()
         .map(|name| fs::read(desk.path(name)).unwrap())
@@ -215,7 +215,7 @@ fn standard_input_that_is_a_file_is_known() {
     let (code, message) = run(&["tally", "1.csv", "-", "-o", "t.json"], "1.csv");
     assert!(code == Some(2) && message.contains("standard input is the same file as 1.csv"), "{message}");
     let (code, message) = run(&["merge", "-", "1.json", "-o", "week.json"], "week.json");
-    assert!(code == Some(2) && message.contains("would be replaced"), "{message}");
+    assert!(code == Some(2) && message.contains("would be overwritten"), "{message}");
     let (code, message) = run(&["estimate", "-t", "-", "-o", "1.json"], "1.json");
-    assert!(code == Some(2) && message.contains("would be replaced"), "{message}");
+    assert!(code == Some(2) && message.contains("would be overwritten"), "{message}");
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::process::{Command, Output};
 
-use desk::{Desk, GRR, values};
+use desk::{Desk, GRR, values_for};
 
 /// Every command that writes what the user asks for, without its `-o`; on a desk with values, reports and tallies.
 const WRITERS: [&[&str]; 7] = [
@@ -23,7 +23,7 @@ const WRITERS: [&[&str]; 7] = [
 
 fn desk() -> Desk {
     let desk = Desk::new();
-    desk.write("v.csv", values(30));
+    desk.write("v.csv", values_for(GRR, 30));
     desk.write("other.csv", "");
     desk.run(&["randomise", "-p", GRR, "v.csv", "-o", "r.csv"]);
     desk.run(&["tally", "r.csv", "-o", "t.json"]);
@@ -118,7 +118,10 @@ fn standard_output_is_no_input_either() {
         let before = desk.read(input);
         let ran = shell(&desk, &format!("$S >> {input}"), arguments);
         assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {ran:?}");
-        assert!(String::from_utf8_lossy(&ran.stderr).contains("is read, and would be replaced"), "{ran:?}");
+        assert!(
+            String::from_utf8_lossy(&ran.stderr).contains("is also an input, and would be overwritten"),
+            "{ran:?}"
+        );
         assert_eq!(desk.read(input), before);
     }
 }

@@ -11,13 +11,13 @@
 //! depends only on the reports, not on their order or their files, so tallies of shards, merged, are those of one pass.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hashbrown::HashTable;
-use sottovoce::Protocol;
 use sottovoce::estimate::Reports;
 use sottovoce::protocol::bucket;
+use sottovoce::{Observer, Progress, Protocol};
 
 use crate::digest::Digest;
 use crate::error::{Error, Result};
@@ -253,18 +253,23 @@ fn supported(mut supports: Supports, patterns: &Patterns) -> Supports {
     supports
 }
 
-/// How many reports a running tally has counted, for whoever shows its progress. Clones are the same number.
-#[derive(Clone, Debug, Default)]
-pub struct Counted(Arc<AtomicU64>);
+/// How many reports all threads have counted, for the observer, who may stop the counting.
+struct Counter<'o> {
+    observer: Observer<'o>,
+    reports: AtomicU64,
+    is_stopped: AtomicBool,
+}
 
-impl Counted {
-    /// The number so far.
-    pub fn reports(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+impl<'o> Counter<'o> {
+    fn new(observer: Observer<'o>) -> Self {
+        Counter { observer, reports: AtomicU64::new(0), is_stopped: AtomicBool::new(false) }
     }
 
     fn add(&self, more: u64) {
-        self.0.fetch_add(more, Ordering::Relaxed);
+        let reports = self.reports.fetch_add(more, Ordering::Relaxed) + more;
+        if (self.observer)(&Progress::Counting { reports }).is_break() {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -272,20 +277,20 @@ impl Counted {
 const STEPS_A_NOTICE: u64 = 1 << 16;
 
 /// Counts reports on one thread.
-pub struct Accumulator {
+pub struct Accumulator<'c> {
     tally: Tally,
     buffer: Vec<u8>,
-    counted: Counted,
-    /// How many of the reports are in `counted` already.
+    counter: &'c Counter<'c>,
+    /// How many of the reports are in the counter already.
     announced: u64,
     /// The digest of what was counted since it was last taken.
     digest: Digest,
 }
 
-impl Accumulator {
-    fn new(plan: &Plan, counted: Counted) -> Self {
+impl<'c> Accumulator<'c> {
+    fn new(plan: &Plan, counter: &'c Counter<'c>) -> Self {
         let (tally, buffer) = (Tally::planned(plan.clone()), vec![0; plan.layout.length()]);
-        Accumulator { tally, buffer, counted, announced: 0, digest: Digest::default() }
+        Accumulator { tally, buffer, counter, announced: 0, digest: Digest::default() }
     }
 
     /// Tells how many reports were counted, now and then, and hears of a stop.
@@ -293,7 +298,7 @@ impl Accumulator {
         let new = self.tally.n - self.announced;
         if new * self.tally.plan.inputs as u64 >= STEPS_A_NOTICE {
             sottovoce::stop::check();
-            self.counted.add(new);
+            self.counter.add(new);
             self.announced = self.tally.n;
         }
     }
@@ -355,19 +360,31 @@ impl Accumulator {
 pub struct Tallier<'i> {
     plan: &'i Plan,
     identity: &'i Identity,
-    counted: Counted,
-    idle: Mutex<Vec<Accumulator>>,
+    counter: &'i Counter<'i>,
+    idle: Mutex<Vec<Accumulator<'i>>>,
 }
 
-impl Tallier<'_> {
+impl<'i> Tallier<'i> {
     /// Lets a thread count into an accumulator of its own. There are never more of them than threads.
-    pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator) -> T) -> T {
+    pub(crate) fn with<T>(&self, count: impl FnOnce(&mut Accumulator<'i>) -> T) -> T {
         // Unwrap safety: nothing panics while it holds the lock.
         let idle = self.idle.lock().unwrap().pop();
-        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan, self.counted.clone()));
+        let mut accumulator = idle.unwrap_or_else(|| Accumulator::new(self.plan, self.counter));
         let result = count(&mut accumulator);
         self.idle.lock().unwrap().push(accumulator);
         result
+    }
+
+    /// Ends the counting if the observer has asked for it, or the run is to end.
+    ///
+    /// # Errors
+    /// [`sottovoce::Error::Stopped`].
+    pub(crate) fn check(&self) -> Result<()> {
+        sottovoce::stop::check();
+        match self.counter.is_stopped.load(Ordering::Relaxed) {
+            true => Err(sottovoce::Error::Stopped.into()),
+            false => Ok(()),
+        }
     }
 
     /// The layout of the reports.
@@ -397,8 +414,6 @@ pub struct Tally {
     pub insecure: bool,
     /// What was counted.
     pub ledger: Ledger,
-    /// The number so far, while [`Tally::add`] counts.
-    pub counted: Counted,
 }
 
 impl Tally {
@@ -413,22 +428,23 @@ impl Tally {
 
     fn planned(plan: Plan) -> Self {
         let counts = plan.empty();
-        let (rejections, ledger, counted) = (Rejections::default(), Ledger::default(), Counted::default());
-        Tally { plan, n: 0, counts, rejections, insecure: false, ledger, counted }
+        let (rejections, ledger) = (Rejections::default(), Ledger::default());
+        Tally { plan, n: 0, counts, rejections, insecure: false, ledger }
     }
 
-    /// Counts the reports of files, the first of which is already open.
+    /// Counts the reports of files, while the observer hears how many there are so far.
     ///
     /// # Errors
-    /// A file cannot be read, is not complete, is of another protocol, or has the reports of another one. Then nothing is counted.
+    /// A file cannot be read, is not complete, is of another protocol, or has the reports of another one; or the observer stops the counting. Then nothing is
+    /// counted.
     pub fn add(
         &mut self,
         files: impl Iterator<Item = Result<ReportFile>>,
         identity: &Identity,
+        observer: Observer<'_>,
     ) -> Result<()> {
-        let (plan, mut insecure) = (self.plan.clone(), false);
-        let counted = self.counted.clone();
-        let tallier = Tallier { plan: &plan, identity, counted, idle: Mutex::new(Vec::new()) };
+        let (plan, mut insecure, counter) = (self.plan.clone(), false, Counter::new(observer));
+        let tallier = Tallier { plan: &plan, identity, counter: &counter, idle: Mutex::new(Vec::new()) };
         for (place, file) in files.enumerate() {
             let file = file?;
             insecure |= file.header().is_some_and(|header| header.insecure_test_seed.is_some());

@@ -1,9 +1,11 @@
 //! Tallies of files large enough to be read in parallel, against counts made while they were written.
 
 use std::fs::File;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sottovoce::protocol::bucket;
-use sottovoce::{Output, Protocol};
+use sottovoce::{Output, Progress, Protocol};
 use sottovoce_collect::files::FileFormat;
 use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::files::report_reader::ReportFile;
@@ -11,7 +13,7 @@ use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::header::Header;
 use sottovoce_collect::randomise::{Batches, Randomiser, Randomness};
 use sottovoce_collect::tally::Counts;
-use sottovoce_collect::{Form, Identity, Tally};
+use sottovoce_collect::{Error, Form, Identity, Tally};
 
 /// Writes reports, and gives them as bytes too.
 fn reports(protocol: &Protocol, format: FileFormat, n: usize, path: &std::path::Path) -> Vec<u8> {
@@ -29,7 +31,8 @@ fn reports(protocol: &Protocol, format: FileFormat, n: usize, path: &std::path::
 fn tally(protocol: &Protocol, path: &std::path::Path, form: Form) -> Tally {
     let mut tally = Tally::new(protocol, form);
     let input = Input::File(path.to_owned());
-    tally.add([ReportFile::open(&input)].into_iter(), &Identity::new("{}".into())).unwrap();
+    let files = [ReportFile::open(&input)].into_iter();
+    tally.add(files, &Identity::new("{}".into()), &sottovoce::unobserved).unwrap();
     assert_eq!(tally.rejections.total(), 0);
     tally
 }
@@ -47,6 +50,28 @@ fn groups_of_rows_are_read_at_once() {
             let Counts::Numbers(counts) = tally(&protocol, &path, Form::Automatic).counts else { panic!() };
             assert_eq!(counts, expected);
         }
+    }
+}
+
+/// An observer hears of the reports, and ends the counting in every format: then nothing is counted.
+#[test]
+fn an_observer_may_stop_the_counting() {
+    let (protocol, directory) = (Protocol::grr(64, 1.0).unwrap(), tempfile::tempdir().unwrap());
+    for (format, name) in
+        [(FileFormat::Parquet, "r.parquet"), (FileFormat::Csv, "r.csv"), (FileFormat::JsonLines, "r.jsonl")]
+    {
+        let path = directory.path().join(name);
+        reports(&protocol, format, 200_000, &path);
+        let (mut tally, heard) = (Tally::new(&protocol, Form::Automatic), AtomicU64::new(0));
+        let files = [ReportFile::open(&Input::File(path))].into_iter();
+        let stop = |progress: &Progress| {
+            let Progress::Counting { reports } = progress else { panic!("{progress:?}") };
+            heard.fetch_max(*reports, Ordering::Relaxed);
+            ControlFlow::Break(())
+        };
+        let stopped = tally.add(files, &Identity::new("{}".into()), &stop).unwrap_err();
+        assert!(matches!(stopped, Error::Tallies(sottovoce::Error::Stopped)), "{stopped}");
+        assert!(heard.into_inner() > 0 && tally.n == 0);
     }
 }
 

@@ -1,5 +1,12 @@
-//! What the jobs of a collection share: the identity of a protocol in files, and a summary of what was done.
+//! What the jobs of a collection share: the identity of a protocol in files, and tallies in requests.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::{Error as CollectError, Identity, TalliesFile};
@@ -8,24 +15,88 @@ use crate::error::{Error, Result};
 use crate::source::{Source, Written, locate_tallies};
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, read_protocol, shown};
 
-/// What a job of a collection did, in a few facts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// Names and values.
-    pub facts: Vec<(&'static str, Json)>,
-    /// What the user should know besides.
-    pub notes: Vec<String>,
+/// Tallies of a request: the object itself, or where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrittenTallies {
+    /// The text of the JSON object.
+    Inline(String),
+    /// A plain file. This is what a path in a JSON request means: a request may come from a stranger, who must not have devices read.
+    File(PathBuf),
+    /// A path that the user wrote: a file, a pipe or a device.
+    Path(PathBuf),
+    /// Standard input.
+    StandardInput,
 }
 
-impl Summary {
-    /// Whether patterns were given up for supports, with what is to be said about it.
-    pub fn lost_patterns(&self) -> Option<&str> {
-        let supports = self.facts.iter().any(|(name, value)| *name == "form" && value == "supports");
-        self.notes
-            .iter()
-            .find(|note| note.starts_with("Kept as supports"))
-            .filter(|_| supports)
-            .map(String::as_str)
+/// The tallies that an argument stands for: inline JSON, the path of a file, or `-` for standard input.
+impl From<&str> for WrittenTallies {
+    fn from(argument: &str) -> Self {
+        match argument.trim() {
+            "-" => WrittenTallies::StandardInput,
+            json if json.starts_with(['{', '[']) => WrittenTallies::Inline(json.to_owned()),
+            path => WrittenTallies::Path(path.into()),
+        }
+    }
+}
+
+impl Serialize for WrittenTallies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WrittenTallies::Inline(text) => {
+                serde_json::from_str::<Json>(text).map_err(ser::Error::custom)?.serialize(serializer)
+            }
+            WrittenTallies::File(path) | WrittenTallies::Path(path) => path.serialize(serializer),
+            WrittenTallies::StandardInput => {
+                Err(ser::Error::custom("a request cannot name standard input for its tallies"))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenTallies {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Json::deserialize(deserializer)? {
+            Json::String(path) => Ok(WrittenTallies::File(path.into())),
+            Json::Object(mut tallies) => {
+                // The digest is that of a file's text, of which a request keeps the contents but not the layout.
+                tallies.shift_remove("digest");
+                Ok(WrittenTallies::Inline(Json::Object(tallies).to_string()))
+            }
+            _ => Err(de::Error::custom("tallies are an object or the path of a file")),
+        }
+    }
+}
+
+impl JsonSchema for WrittenTallies {
+    fn schema_name() -> Cow<'static, str> {
+        "Tallies".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let count = json_schema!({"type": "integer", "minimum": 0});
+        json_schema!({
+            "description": "Tallies, as the job `tally` writes them, or the path of a file that has them.",
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {
+                        "n": count,
+                        "counts": {
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {"y": true, "count": count},
+                                "required": ["y", "count"],
+                                "additionalProperties": false,
+                            },
+                        },
+                        "supports": {"type": "array", "items": count},
+                    },
+                    "anyOf": [{"required": ["counts"]}, {"required": ["n", "supports"]}],
+                },
+            ],
+        })
     }
 }
 
@@ -70,8 +141,8 @@ pub(crate) struct Collected {
 
 impl Collected {
     /// The tallies in a file, on standard input, or inline.
-    pub(crate) fn read(argument: &str) -> Result<Self> {
-        let (source, text) = locate_tallies(argument)?;
+    pub(crate) fn read(tallies: &WrittenTallies) -> Result<Self> {
+        let (source, text) = locate_tallies(tallies)?;
         match TalliesFile::read(text) {
             Ok(file) => Ok(Collected { file, source }),
             Err(problem) => Err(Error::Tallies { source_name: source, problem }),

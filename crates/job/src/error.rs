@@ -35,6 +35,12 @@ pub enum Error {
         /// The directory.
         source_name: Source,
     },
+    /// Something else where a request needs a plain file.
+    #[error("{source_name}: is not a plain file")]
+    NotAFile {
+        /// What is there.
+        source_name: Source,
+    },
     /// More text than a specification may have.
     #[error("{source_name}: is larger than {limit} bytes, the most that a {format} specification may have")]
     TooBig {
@@ -308,6 +314,9 @@ impl Error {
             }
             Error::TooBig { .. } => ErrorKind::Unsupported,
             Error::Collection(error) if error.is_unwritable() => ErrorKind::Write,
+            Error::Collection(sottovoce_collect::Error::Tallies(sottovoce::Error::Stopped)) => {
+                ErrorKind::Stopped
+            }
             Error::Numbers(error) => kind_of_numbers(error),
             Error::Field { problem, .. } => match &**problem {
                 FieldProblem::Value(error) => kind_of_numbers(error),

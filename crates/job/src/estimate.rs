@@ -1,10 +1,17 @@
-//! The job `estimate`: from tallies to frequencies, by several estimators side by side, always with intervals.
+//! The job `estimate`: shares estimated from tallies, by several estimators side by side, always with intervals.
 
-use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP};
+mod fields;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP, Reports};
+use sottovoce::{Observer, Prior};
 
 use crate::admission::{admit, estimate_bytes};
-use crate::collection::Collected;
+use crate::collection::{Collected, WrittenTallies};
+use crate::contract::{NameOrAll, OneOrMore, one_or_more};
 use crate::error::{Error, Result};
+use crate::posterior::usual_level;
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
 
@@ -14,69 +21,100 @@ pub const DEFAULT: [Estimator; 3] = [Estimator::Linear, Estimator::NormSub, Esti
 /// Most inputs of a covariance matrix that is given out.
 const MAX_COVARIANCE: usize = 1024;
 
-/// What is to be estimated, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EstimateSpec {
-    /// The protocol that made the reports; unsaid, the one that the tallies name.
+/// What is to be estimated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EstimateRequest {
+    /// The protocol that made the reports; by default the one that the tallies name.
+    #[serde(default)]
     pub protocol: Option<Written<ProtocolSpec>>,
     /// The prior of the posterior mean.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// A file of tallies or supports, inline JSON, or `-`.
-    pub tallies: String,
-    /// Names of estimators, or `all`; none stands for [`DEFAULT`].
-    pub estimators: Vec<String>,
-    /// The level of the intervals.
+    /// The tallies or supports.
+    pub tallies: WrittenTallies,
+    /// Names of estimators, or `all`; none stands for `linear`, `norm_sub` and `ml`.
+    #[serde(default, deserialize_with = "one_or_more::<_, String, _>")]
+    #[schemars(with = "OneOrMore<NameOrAll<Estimator>>")]
+    pub estimator: Vec<String>,
+    /// The level of the confidence intervals.
+    #[serde(default = "usual_level")]
     pub level: f64,
-    /// The gap in nats within which the search for the maximum of the likelihood ends.
+    /// Largest gap, in nats, between the likelihood found and its maximum; by default 1e-6.
+    #[serde(default)]
     pub tolerance: Option<f64>,
     /// Whether the covariance of the linear estimate is wanted.
+    #[serde(default)]
     pub covariance: bool,
 }
 
-impl EstimateSpec {
+/// A valid request for estimates.
+#[derive(Clone, Debug)]
+pub struct EstimateJob {
+    protocol: NamedProtocol,
+    prior: Prior,
+    reports: Reports,
+    estimators: Vec<Estimator>,
+    level: f64,
+    tolerance: f64,
+    covariance: bool,
+}
+
+impl EstimateRequest {
     /// Estimates from these tallies with the usual settings.
-    pub fn of(protocol: Written<ProtocolSpec>, tallies: &str) -> Self {
-        EstimateSpec {
-            protocol: Some(protocol),
-            prior: PriorSpec::Jeffreys.into(),
-            tallies: tallies.to_owned(),
-            estimators: vec![],
-            level: 0.9,
+    pub fn of(protocol: impl Into<Written<ProtocolSpec>>, tallies: impl Into<WrittenTallies>) -> Self {
+        EstimateRequest {
+            protocol: Some(protocol.into()),
+            prior: Written::default(),
+            tallies: tallies.into(),
+            estimator: vec![],
+            level: usual_level(),
             tolerance: None,
             covariance: false,
         }
     }
 
-    /// The estimates.
+    /// The job, if the protocol and the prior are valid, the tallies fit, and the estimators exist.
     ///
     /// # Errors
-    /// The protocol is wrong or not faithful, the tallies do not fit it, an estimator does not exist, or a setting is out of range.
-    pub fn run(&self) -> Result<EstimateReport> {
+    /// What is not so.
+    pub fn check(&self) -> Result<EstimateJob> {
         let collected = Collected::read(&self.tallies)?;
-        let named = collected.protocol(self.protocol.as_ref())?.check(&self.prior.spec)?;
-        let prior = self.prior.check(named.protocol.inputs())?;
-        let estimators = estimators(&self.estimators)?;
-        admit(estimate_bytes(&named.protocol, estimators.len()))?;
-        let reports = collected.of(&named, |file| file.reports(&named.protocol))?;
-        drop(collected);
-        let estimation = Estimation::new(&named.protocol, reports, self.level)?
-            .with_tolerance(self.tolerance.unwrap_or(GAP))?
-            .with_prior(prior)?;
-        if self.covariance && named.protocol.inputs() > MAX_COVARIANCE {
-            let value = named.protocol.inputs().to_string();
+        let protocol = collected.protocol(self.protocol.as_ref())?.check(&self.prior.spec)?;
+        let prior = self.prior.check(protocol.protocol.inputs())?;
+        let estimators = estimators(&self.estimator)?;
+        admit(estimate_bytes(&protocol.protocol, estimators.len()))?;
+        let reports = collected.of(&protocol, |file| file.reports(&protocol.protocol))?;
+        if self.covariance && protocol.protocol.inputs() > MAX_COVARIANCE {
+            let value = protocol.protocol.inputs().to_string();
             return Err(Error::Setting { name: "a", value, allowed: "at most 1024 for a covariance matrix" });
         }
-        let column = |estimator| Column {
-            estimator,
-            estimate: estimation.estimate(estimator).map_err(|error| error.to_string()),
+        let (level, tolerance, covariance) = (self.level, self.tolerance.unwrap_or(GAP), self.covariance);
+        Ok(EstimateJob { protocol, prior, reports, estimators, level, tolerance, covariance })
+    }
+}
+
+impl EstimateJob {
+    /// The estimates. There is nothing to observe: they take no random draws.
+    ///
+    /// # Errors
+    /// There are no reports, the protocol is not faithful, or the level or tolerance is out of range.
+    pub fn run(&self, _: Observer<'_>) -> Result<EstimateReport> {
+        let protocol = &self.protocol.protocol;
+        let estimation = Estimation::new(protocol, self.reports.clone(), self.level)?
+            .with_tolerance(self.tolerance)?
+            .with_prior(self.prior.clone())?;
+        let column = |estimator: &Estimator| Column {
+            estimator: *estimator,
+            estimate: estimation.estimate(*estimator),
         };
         Ok(EstimateReport {
-            labels: labels(&named),
+            labels: labels(&self.protocol),
             n: estimation.n(),
             level: self.level,
-            columns: estimators.into_iter().map(column).collect(),
-            covariance: self.covariance.then(|| covariance(&estimation, named.protocol.inputs())),
-            protocol: named.spec,
+            columns: self.estimators.iter().map(column).collect(),
+            covariance: self.covariance.then(|| covariance(&estimation, protocol.inputs())),
+            protocol: self.protocol.spec.clone(),
         })
     }
 }
@@ -137,7 +175,7 @@ pub struct Column {
     /// The estimator.
     pub estimator: Estimator,
     /// Its frequencies, or why it has none.
-    pub estimate: Result<Estimate, String>,
+    pub estimate: Result<Estimate, sottovoce::Error>,
 }
 
 #[cfg(test)]
@@ -146,8 +184,9 @@ mod tests {
     use crate::spec::read_protocol;
 
     fn run(estimators: &[&str], tallies: &str) -> Result<EstimateReport> {
-        let spec = EstimateSpec::of(read_protocol("grr:a=2,eps=1.6094379124341003").unwrap(), tallies);
-        EstimateSpec { estimators: estimators.iter().map(|e| (*e).into()).collect(), ..spec }.run()
+        let request = EstimateRequest::of(read_protocol("grr:a=2,eps=1.6094379124341003").unwrap(), tallies);
+        let estimator = estimators.iter().map(|e| (*e).into()).collect();
+        EstimateRequest { estimator, ..request }.check()?.run(&sottovoce::unobserved)
     }
 
     const SURVEY: &str = r#"{"n": 2435, "counts": [{"y": 0, "count": 1604}, {"y": 1, "count": 831}]}"#;

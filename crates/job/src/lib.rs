@@ -62,30 +62,31 @@ pub mod users;
 pub use accuracy::{AccuracyReport, AccuracyRequest};
 pub use budget::{BudgetReport, BudgetSpec};
 pub use choose::{ChooseReport, ChooseSpec};
-pub use collection::Summary;
+pub use collection::WrittenTallies;
 pub use compare::{CompareSpec, Comparison};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};
+pub use demo::{DemoReport, DemoRequest};
 pub use describe::{DescribeReport, DescribeRequest};
 pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
-pub use estimate::{EstimateReport, EstimateSpec};
+pub use estimate::{EstimateReport, EstimateRequest};
 pub use expected_error::ErrorMeasure;
+pub use figures::{FiguresReport, FiguresRequest};
 pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 
-pub use merge::MergeSpec;
+pub use merge::MergeRequest;
 pub use metrics::{MetricsJob, MetricsReport, MetricsRequest};
-pub use posterior::{PosteriorReport, PosteriorSpec};
-pub use randomise::RandomiseSpec;
+pub use posterior::{PosteriorReport, PosteriorRequest};
+pub use randomise::{OnError, RandomiseReport, RandomiseRequest};
 pub use render::Format;
 pub use share::share;
 pub use sottovoce::information::{Choice, Sampling};
 pub use sottovoce::metric::Settings;
-pub use sottovoce_collect::tally::Counted;
 pub use sottovoce_collect::{
-    Contents, EndProblem, Error as CollectionError, Form, Replacement, ValueProblem, destination, replacement,
+    Contents, EndProblem, Error as CollectionError, Replacement, ValueProblem, destination, replacement,
 };
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{SplitReport, SplitRequest};
-pub use tally::TallySpec;
+pub use tally::{FormChoice, KeptForm, TallyReport, TallyRequest};
 pub use users::{ExpectedError, Target, UsersReport, UsersSpec, Wanted};

@@ -1,39 +1,61 @@
 //! The job `posterior`: from tallies to what they say about the distribution and the population.
 
+mod fields;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sottovoce::estimate::{LeftInverse, Reports};
-use sottovoce::information::{Choice, Sampling};
+use sottovoce::information::Sampling;
+pub use sottovoce::posterior::Draws;
 use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior};
-use sottovoce::{Observer, Progress};
-use sottovoce::{Protocol, Tallies};
+use sottovoce::{Observer, Progress, Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
-use crate::collection::Collected;
+use crate::collection::{Collected, WrittenTallies};
+use crate::contract::{MethodChoice, Whole, count, whole};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 
-/// Whose posterior is wanted, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PosteriorSpec {
-    /// The protocol; unsaid, the one that the tallies name.
+/// Whose posterior is wanted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PosteriorRequest {
+    /// The protocol; by default the one that the tallies name.
+    #[serde(default)]
     pub protocol: Option<Written<ProtocolSpec>>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// The tallies: a file, inline JSON, or `-`.
-    pub tallies: String,
-    /// Probability of the intervals, equally split to both sides.
+    /// The tallies.
+    pub tallies: WrittenTallies,
+    /// Probability of the credible intervals, equally split to both sides.
+    #[serde(default = "usual_level")]
     pub level: f64,
-    /// Number of joint draws.
+    /// Number of joint draws of the shares in the report.
+    #[serde(default, deserialize_with = "count")]
+    #[schemars(with = "Whole")]
     pub draws: usize,
     /// Points of each marginal density; 0 for none.
+    #[serde(default, deserialize_with = "count")]
+    #[schemars(with = "Whole")]
     pub grid: usize,
     /// Which method.
-    pub choice: Choice,
+    #[serde(default)]
+    pub method: MethodChoice,
     /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
     pub seed: u64,
-    /// Whether an answer of chains that did not converge is wanted.
-    pub unconverged: bool,
+    /// Whether an answer of Markov chains that have not converged is wanted.
+    #[serde(default)]
+    pub allow_unconverged: bool,
+}
+
+/// The level of intervals where nothing else is asked for.
+pub(crate) fn usual_level() -> f64 {
+    0.9
 }
 
 /// A valid request for a posterior.
@@ -41,7 +63,7 @@ pub struct PosteriorSpec {
 pub struct PosteriorJob {
     subject: Subject,
     tallies: Tallies,
-    spec: PosteriorSpec,
+    request: PosteriorRequest,
 }
 
 /// A posterior with the names of its values.
@@ -73,19 +95,19 @@ pub struct Compared {
 /// Most values whose posterior is compared with the prior and the linear estimate: as many as a picture has rows.
 pub const MOST_COMPARED: usize = 100;
 
-impl PosteriorSpec {
-    /// The posterior of these tallies with 90 % intervals.
-    pub fn of(protocol: Written<ProtocolSpec>, tallies: String) -> Self {
-        PosteriorSpec {
-            protocol: Some(protocol),
-            prior: PriorSpec::Jeffreys.into(),
-            tallies,
-            level: 0.9,
+impl PosteriorRequest {
+    /// The posterior of these tallies under the Jeffreys prior, with 90 % intervals.
+    pub fn of(protocol: impl Into<Written<ProtocolSpec>>, tallies: impl Into<WrittenTallies>) -> Self {
+        PosteriorRequest {
+            protocol: Some(protocol.into()),
+            prior: Written::default(),
+            tallies: tallies.into(),
+            level: usual_level(),
             draws: 0,
             grid: 0,
-            choice: Choice::Automatic,
+            method: MethodChoice::Auto,
             seed: 0,
-            unconverged: false,
+            allow_unconverged: false,
         }
     }
 
@@ -108,7 +130,7 @@ impl PosteriorSpec {
         let subject = Subject::new(&protocol, &self.prior, settings)?;
         let tallies = collected.of(&subject.protocol, |file| file.check(&subject.protocol.protocol))?;
         admit(posterior_bytes(&subject.protocol.protocol, tallies.n(), self.draws, self.grid))?;
-        Ok(PosteriorJob { subject, tallies, spec: self.clone() })
+        Ok(PosteriorJob { subject, tallies, request: self.clone() })
     }
 }
 
@@ -120,12 +142,12 @@ impl PosteriorJob {
     pub fn run(&self, observer: Observer<'_>) -> Result<PosteriorReport> {
         let hear = |sampling: &Sampling| observer(&Progress::Posterior { sampling: *sampling });
         let options = PosteriorOptions {
-            choice: self.spec.choice,
+            choice: self.request.method.into(),
             probabilities: self.probabilities(),
-            draws: self.spec.draws,
-            grid: self.spec.grid,
-            seed: self.spec.seed,
-            unconverged: self.spec.unconverged,
+            draws: self.request.draws,
+            grid: self.request.grid,
+            seed: self.request.seed,
+            unconverged: self.request.allow_unconverged,
             observer: Some(&hear),
         };
         let named = &self.subject.protocol;
@@ -134,7 +156,7 @@ impl PosteriorJob {
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
             prior: self.subject.prior_spec.clone(),
-            level: self.spec.level,
+            level: self.request.level,
             labels: (0..named.protocol.inputs()).map(|x| named.input(x)).collect(),
             posterior: found,
             compared,
@@ -158,7 +180,7 @@ impl PosteriorJob {
     /// The ends of the intervals, and the median.
     fn probabilities(&self) -> Vec<f64> {
         // As a person would write it: 1 − 0.9 is not 0.1 in binary.
-        let tail = (0.5e12 * (1.0 - self.spec.level)).round() / 1e12;
+        let tail = (0.5e12 * (1.0 - self.request.level)).round() / 1e12;
         vec![tail, 0.5, 1.0 - tail]
     }
 }

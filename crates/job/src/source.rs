@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use sottovoce_collect::files::inputs::{self, Input};
 use sottovoce_collect::tallies_file::MAX_BYTES as MAX_TALLIES_BYTES;
 
+use crate::collection::WrittenTallies;
 use crate::error::{Error, Result};
 use crate::spec::shown;
 
@@ -145,15 +146,18 @@ pub(crate) fn locate(
 }
 
 /// The text of a JSON file of tallies, of standard input (`-`), or that stands inline.
-pub(crate) fn locate_tallies(argument: &str) -> Result<(Source, String)> {
-    let argument = argument.trim();
-    if argument.is_empty() {
-        return Err(Error::Empty { source_name: Source::InlineJson, example: TALLIES_EXAMPLE });
-    }
-    if argument.starts_with(['{', '[']) {
-        return Ok((Source::InlineJson, argument.to_owned()));
-    }
-    let source = if argument == "-" { Source::StandardInput } else { Source::File(argument.into()) };
+pub(crate) fn locate_tallies(tallies: &WrittenTallies) -> Result<(Source, String)> {
+    let source = match tallies {
+        WrittenTallies::Inline(text) => return Ok((Source::InlineJson, text.clone())),
+        WrittenTallies::StandardInput => Source::StandardInput,
+        WrittenTallies::Path(path) | WrittenTallies::File(path) if path.as_os_str().is_empty() => {
+            return Err(Error::Empty { source_name: Source::InlineJson, example: TALLIES_EXAMPLE });
+        }
+        WrittenTallies::File(path) if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) => {
+            return Err(Error::NotAFile { source_name: Source::File(path.clone()) });
+        }
+        WrittenTallies::Path(path) | WrittenTallies::File(path) => Source::File(path.clone()),
+    };
     let text = tallies_text(&source)?;
     Ok((source, text))
 }

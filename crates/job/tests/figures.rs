@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use serde_json::Value as Json;
+use sottovoce::unobserved;
 use sottovoce_chart::Annotation;
-use sottovoce_job::Settings;
-use sottovoce_job::figures::{Datum, Figure, figures};
+use sottovoce_job::figures::{Datum, Figure, FiguresRequest};
 
 /// All figures, made once for all tests.
-static ALL: LazyLock<Vec<Figure>> = LazyLock::new(|| figures(Settings::default()).unwrap());
+static ALL: LazyLock<Vec<Figure>> =
+    LazyLock::new(|| FiguresRequest::default().check().unwrap().run(&unobserved).unwrap().figures);
 
 fn all() -> &'static [Figure] {
     &ALL

@@ -15,7 +15,8 @@ use serde_json::Value;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Counted, EstimateSpec, Form, MergeSpec, RandomiseSpec, TallySpec, read_prior, read_protocol,
+    EstimateRequest, FormChoice, MergeRequest, OnError, RandomiseRequest, TallyRequest, read_prior,
+    read_protocol, unobserved,
 };
 
 const GRR: &str = "grr:a=3,eps=1,labels=red/green/blue";
@@ -136,39 +137,25 @@ impl Bench {
     }
 
     fn randomise(&self, protocol: &str, values: &str, output: &str, skip: bool) -> sottovoce_job::Result<()> {
-        let spec = RandomiseSpec {
-            protocol: read_protocol(protocol)?,
-            values: self.name(values),
-            column: "value".into(),
-            skip,
-            max_ldp: None,
+        let request = RandomiseRequest {
+            on_error: if skip { OnError::Skip } else { OnError::Stop },
             insecure_test_seed: Some(3),
-            output: self.path(output),
+            ..RandomiseRequest::of(read_protocol(protocol)?, &self.name(values), self.path(output))
         };
-        spec.check()?.run().map(drop)
+        request.check()?.run(&unobserved).map(drop)
     }
 
     fn tally(&self, protocol: Option<&str>, reports: &[&str], output: &str) -> sottovoce_job::Result<Value> {
-        let spec = TallySpec {
-            reports: reports.iter().map(|name| self.name(name)).collect(),
-            protocol: protocol.map(read_protocol).transpose()?,
-            form: Form::Automatic,
-            allow_copies: false,
-            output: self.path(output),
-        };
-        spec.run(&Counted::default())?;
+        let reports = reports.iter().map(|name| self.name(name)).collect();
+        let protocol = protocol.map(read_protocol).transpose()?;
+        let request = TallyRequest { protocol, ..TallyRequest::of(reports, self.path(output)) };
+        request.check()?.run(&unobserved)?;
         Ok(self.json(output))
     }
 
     fn merge(&self, tallies: &[&str], output: &str) -> sottovoce_job::Result<Value> {
-        let spec = MergeSpec {
-            tallies: tallies.iter().map(|name| self.name(name)).collect(),
-            protocol: None,
-            form: Form::Automatic,
-            allow_copies: false,
-            output: self.path(output),
-        };
-        spec.run()?;
+        let tallies = tallies.iter().map(|name| self.name(name)).collect();
+        MergeRequest::of(tallies, self.path(output)).check()?.run(&unobserved)?;
         Ok(self.json(output))
     }
 
@@ -316,18 +303,15 @@ fn parquet_values() -> Vec<u8> {
 fn changed_tallies_are_refused_or_the_same() {
     let (bench, mut draw) = (Bench::new(), generator(3));
     let (mut kept, mut refused) = (0, 0);
-    for (protocol, form) in
-        PROTOCOLS.iter().zip([Form::Patterns, Form::Supports, Form::Patterns, Form::Patterns])
-    {
+    for (protocol, form) in PROTOCOLS.iter().zip([
+        FormChoice::Patterns,
+        FormChoice::Supports,
+        FormChoice::Patterns,
+        FormChoice::Patterns,
+    ]) {
         bench.randomise(protocol, "v.csv", "r.csv", false).unwrap();
-        let spec = TallySpec {
-            reports: vec![bench.name("r.csv")],
-            protocol: None,
-            form,
-            allow_copies: false,
-            output: bench.path("t.json"),
-        };
-        spec.run(&Counted::default()).unwrap();
+        let request = TallyRequest::of(vec![bench.name("r.csv")], bench.path("t.json"));
+        TallyRequest { form, ..request }.check().unwrap().run(&unobserved).unwrap();
         let whole = bench.bytes("t.json");
         let expected = bench.merge(&["t.json"], "m.json").unwrap();
         let others = [bench.bytes("r.csv"), bench.bytes("v.csv"), whole.clone()];
@@ -338,11 +322,8 @@ fn changed_tallies_are_refused_or_the_same() {
                 && expected["digest"].as_str().is_some_and(|seal| holds(&bytes, seal));
             let merged = calmly(&bytes, || bench.merge(&["bad"], "b.json"));
             let estimated = calmly(&bytes, || {
-                EstimateSpec {
-                    protocol: None,
-                    ..EstimateSpec::of(read_protocol(GRR).unwrap(), &bench.name("bad"))
-                }
-                .run()
+                let request = EstimateRequest::of(read_protocol(GRR).unwrap(), bench.name("bad").as_str());
+                EstimateRequest { protocol: None, ..request }.check()?.run(&unobserved)
             });
             match merged {
                 Ok(found) => {

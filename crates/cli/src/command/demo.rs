@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anstyle::AnsiColor;
 use clap::Args;
-use sottovoce_job::Format;
-use sottovoce_job::demo::DemoJob;
+use sottovoce_job::demo::SEED;
 use sottovoce_job::destination::is_standard_output;
 use sottovoce_job::render::{Render, html};
+use sottovoce_job::{DemoRequest, Format, unobserved};
 
 use crate::arguments::{OutputArguments, PictureArguments};
 use crate::failure::{Failure, Result, say};
@@ -25,18 +25,14 @@ Examples:
   sottovoce demo --format csv -o shares.csv
       True and estimated shares as a table.";
 
-/// Where the page goes unless the user says so.
+/// Where the page goes by default.
 const PAGE: &str = "sottovoce-demo.html";
-
-/// The first seed from 0 on with an ordinary collection, in which one of the sixteen intervals misses. (From 0 to 11 there are 13, 16, 16, 16, 16, 14, 16, 16, 16, 16, 15
-/// and 16 that hold.)
-const SEED: u64 = 10;
 
 /// A complete small story on embedded data.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DemoArguments {
-    /// Also write the story as a page for a browser to this file [default: sottovoce-demo.html, for the format text]; only a page of sottovoce is replaced
+    /// Also write the story as a page for a browser to this file [default: sottovoce-demo.html, for the format text]; an existing file is replaced only if sottovoce wrote it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     page: Option<PathBuf>,
     /// Write no page
@@ -59,7 +55,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result {
     let by_itself = (format == Format::Text && !arguments.no_page).then(|| PathBuf::from(PAGE));
     let page = arguments.page.clone().or(by_itself);
     page.as_deref().map_or(Ok(()), check_page)?;
-    let report = DemoJob { seed: arguments.seed }.run()?;
+    let job = DemoRequest { seed: arguments.seed }.check()?;
+    let report = job.run(&unobserved)?;
     arguments.picture.write(&report.text(), arguments.output.quiet)?;
     arguments.output.write(&report.render(format))?;
     page.map_or(Ok(()), |path| write_page(&path, &html::page(&report.text()), arguments.output.quiet))

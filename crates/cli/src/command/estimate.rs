@@ -3,7 +3,7 @@
 use clap::Args;
 use sottovoce_job::render::text::estimate_chart;
 use sottovoce_job::render::{Document, Render};
-use sottovoce_job::{EstimateSpec, Result as JobResult, share};
+use sottovoce_job::{EstimateRequest, Result as JobResult, share, unobserved};
 
 use crate::arguments::{CollectedArguments, OutputArguments, PictureArguments};
 use crate::failure::Result;
@@ -46,19 +46,19 @@ pub(crate) struct EstimateArguments {
 }
 
 pub(crate) fn run(arguments: &EstimateArguments) -> Result {
-    let report = spec(arguments)?.run()?;
+    let report = request(arguments)?.check()?.run(&unobserved)?;
     let mut picture = Document::default();
     picture.chart(estimate_chart(&report));
     arguments.picture.write(&picture, arguments.output.quiet)?;
     arguments.output.write(&report.render(arguments.output.format.into()))
 }
 
-fn spec(arguments: &EstimateArguments) -> JobResult<EstimateSpec> {
-    Ok(EstimateSpec {
+fn request(arguments: &EstimateArguments) -> JobResult<EstimateRequest> {
+    Ok(EstimateRequest {
         protocol: arguments.collected.protocol()?,
         prior: arguments.collected.prior()?,
-        tallies: arguments.collected.tallies.clone(),
-        estimators: arguments.estimators.clone(),
+        tallies: arguments.collected.tallies.as_str().into(),
+        estimator: arguments.estimators.clone(),
         level: arguments.level,
         tolerance: arguments.tolerance,
         covariance: arguments.covariance,

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sottovoce_job::Settings;
-use sottovoce_job::figures::{Figure, figures};
-use sottovoce_job::render::{Document, Emphasis, csv, html};
+use sottovoce_job::figures::Figure;
+use sottovoce_job::render::{Document, Emphasis, Render, csv, html};
+use sottovoce_job::{FiguresRequest, unobserved};
 
 use crate::arguments::ComputationArguments;
 use crate::failure::{Failure, Result};
@@ -31,29 +31,19 @@ pub(crate) struct FiguresArguments {
 }
 
 pub(crate) fn run(arguments: &FiguresArguments) -> Result {
-    let settings = Settings { seed: arguments.computation.seed, ..Settings::default() };
-    let figures = figures(settings)?;
+    let job = FiguresRequest { seed: arguments.computation.seed }.check()?;
+    let report = job.run(&unobserved)?;
     std::fs::create_dir_all(&arguments.out)
         .map_err(|error| Failure::Write { path: Some(arguments.out.clone()), error })?;
-    for figure in &figures {
+    for figure in &report.figures {
         for extension in ["svg", "png"] {
             let path = arguments.out.join(figure.name).with_extension(extension);
             write_file(&path, &picture(&figure.chart, &path))?;
         }
         write_file(&arguments.out.join(figure.name).with_extension("csv"), csv::figure(figure).as_bytes())?;
     }
-    write_file(&arguments.out.join("index.html"), html::page(&page(&figures)).as_bytes())?;
-    if arguments.quiet { Ok(()) } else { print(&summary(&figures, &arguments.out)) }
-}
-
-/// All figures on one page.
-fn page(figures: &[Figure]) -> Document {
-    let mut document = Document::default();
-    document.title("Privacy and utility of randomised reports, in pictures");
-    for figure in figures {
-        document.picture(figure.chart.clone());
-    }
-    document
+    write_file(&arguments.out.join("index.html"), html::page(&report.text()).as_bytes())?;
+    if arguments.quiet { Ok(()) } else { print(&summary(&report.figures, &arguments.out)) }
 }
 
 /// What was written, and what it shows.

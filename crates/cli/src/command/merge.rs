@@ -1,7 +1,7 @@
 //! `sottovoce merge`.
 
 use clap::Args;
-use sottovoce_job::MergeSpec;
+use sottovoce_job::{MergeRequest, Result as JobResult};
 
 use crate::arguments::{CollectionOutput, CountingArguments};
 use crate::failure::Result;
@@ -28,15 +28,21 @@ pub(crate) struct MergeArguments {
 }
 
 pub(crate) fn run(arguments: &MergeArguments) -> Result {
-    arguments.output.run(|output| {
-        let counting = &arguments.counting;
-        let spec = MergeSpec {
-            tallies: arguments.tallies.clone(),
-            protocol: counting.protocol()?,
-            form: counting.form.into(),
-            allow_copies: counting.allow_copies,
-            output,
-        };
-        counting.told(spec.run()?, arguments.output.quiet)
+    let job = request(arguments)?.check()?;
+    arguments.output.run(|observer| {
+        let report = job.run(observer)?;
+        arguments.counting.warn(&report, arguments.output.quiet);
+        Ok(report)
+    })
+}
+
+fn request(arguments: &MergeArguments) -> JobResult<MergeRequest> {
+    let counting = &arguments.counting;
+    Ok(MergeRequest {
+        tallies: arguments.tallies.clone(),
+        protocol: counting.protocol()?,
+        form: counting.form.into(),
+        allow_copies: counting.allow_copies,
+        output: arguments.output.output.clone(),
     })
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anstyle::AnsiColor;
 use clap::Args;
-use sottovoce_job::posterior::{draws_csv, draws_parquet};
+use sottovoce_job::posterior::{Draws, draws_csv, draws_parquet};
 use sottovoce_job::render::Render;
-use sottovoce_job::{PosteriorReport, PosteriorSpec, Result as JobResult, share};
+use sottovoce_job::{PosteriorReport, PosteriorRequest, Result as JobResult, share};
 
 use crate::arguments::{CollectedArguments, LongArguments, PictureArguments};
 use crate::failure::{Failure, Result, say};
@@ -61,20 +61,27 @@ pub(crate) struct PosteriorArguments {
 }
 
 pub(crate) fn run(arguments: &PosteriorArguments) -> Result {
-    let job = spec(arguments)?.check()?;
+    let job = request(arguments)?.check()?;
     arguments.long.output.check()?;
     let watch = arguments.long.watch();
-    let report = job.run(&|progress| watch.hear(progress))?;
+    let mut report = job.run(&|progress| watch.hear(progress))?;
     if let Some(path) = &arguments.draws_out {
-        write_file(path, &draws(&report, path)?)?;
-        let kept = report.posterior.draws.p.len();
-        if kept < arguments.draws {
-            let words = format!("{}: only {kept} draws are available", path.display());
-            say(AnsiColor::Yellow, "warning", &words);
-        }
+        write_draws(&report, path, arguments.draws)?;
+        // They have a file of their own.
+        report.posterior.draws = Draws::default();
     }
     arguments.picture.write(&report.text(), arguments.long.output.quiet)?;
     arguments.long.write(&watch, &report)
+}
+
+fn write_draws(report: &PosteriorReport, path: &Path, wanted: usize) -> Result {
+    write_file(path, &draws(report, path)?)?;
+    let available = report.posterior.draws.p.len();
+    if available < wanted {
+        let words = format!("{}: only {available} draws are available", path.display());
+        say(AnsiColor::Yellow, "warning", &words);
+    }
+    Ok(())
 }
 
 /// The joint draws in the format that the name of the file asks for.
@@ -86,16 +93,16 @@ fn draws(report: &PosteriorReport, path: &Path) -> Result<Vec<u8>> {
     Ok(draws_csv(report).into_bytes())
 }
 
-fn spec(arguments: &PosteriorArguments) -> JobResult<PosteriorSpec> {
-    Ok(PosteriorSpec {
+fn request(arguments: &PosteriorArguments) -> JobResult<PosteriorRequest> {
+    Ok(PosteriorRequest {
         protocol: arguments.collected.protocol()?,
         prior: arguments.collected.prior()?,
-        tallies: arguments.collected.tallies.clone(),
+        tallies: arguments.collected.tallies.as_str().into(),
         level: arguments.level,
         draws: if arguments.draws_out.is_some() { arguments.draws } else { 0 },
         grid: arguments.grid,
-        choice: arguments.long.accuracy.method.into(),
+        method: arguments.long.accuracy.method.into(),
         seed: arguments.long.computation.seed,
-        unconverged: arguments.allow_unconverged,
+        allow_unconverged: arguments.allow_unconverged,
     })
 }

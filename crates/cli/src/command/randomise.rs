@@ -1,7 +1,7 @@
 //! `sottovoce randomise`.
 
 use clap::{Args, ValueEnum};
-use sottovoce_job::{RandomiseSpec, read_protocol};
+use sottovoce_job::{OnError, RandomiseRequest, Result as JobResult, read_protocol};
 
 use crate::arguments::CollectionOutput;
 use crate::failure::Result;
@@ -42,7 +42,7 @@ pub(crate) struct RandomiseArguments {
     column: String,
     /// What to do with a value outside the protocol's domain
     #[arg(long, value_enum, default_value_t)]
-    on_error: OnError,
+    on_error: OnErrorArgument,
     /// Largest LDP level that the reports may have, checked by exact arithmetic
     #[arg(long, value_name = "E", value_parser = level, allow_negative_numbers = true)]
     max_ldp: Option<f64>,
@@ -55,12 +55,21 @@ pub(crate) struct RandomiseArguments {
 
 /// What to do with a value outside the domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OnError {
+enum OnErrorArgument {
     /// Write nothing, and report where the value is
     #[default]
     Stop,
     /// Leave the value out, and count it
     Skip,
+}
+
+impl From<OnErrorArgument> for OnError {
+    fn from(on_error: OnErrorArgument) -> Self {
+        match on_error {
+            OnErrorArgument::Stop => OnError::Stop,
+            OnErrorArgument::Skip => OnError::Skip,
+        }
+    }
 }
 
 /// An LDP level.
@@ -70,16 +79,18 @@ fn level(text: &str) -> std::result::Result<f64, String> {
 }
 
 pub(crate) fn run(arguments: &RandomiseArguments) -> Result {
-    arguments.output.run(|output| {
-        let spec = RandomiseSpec {
-            protocol: read_protocol(&arguments.protocol)?,
-            values: arguments.values.clone(),
-            column: arguments.column.clone(),
-            skip: arguments.on_error == OnError::Skip,
-            max_ldp: arguments.max_ldp,
-            insecure_test_seed: arguments.insecure_test_seed,
-            output,
-        };
-        spec.check()?.run()
+    let job = request(arguments)?.check()?;
+    arguments.output.run(|observer| job.run(observer))
+}
+
+fn request(arguments: &RandomiseArguments) -> JobResult<RandomiseRequest> {
+    Ok(RandomiseRequest {
+        protocol: read_protocol(&arguments.protocol)?,
+        values: arguments.values.clone(),
+        column: arguments.column.clone(),
+        on_error: arguments.on_error.into(),
+        max_ldp: arguments.max_ldp,
+        insecure_test_seed: arguments.insecure_test_seed,
+        output: arguments.output.output.clone(),
     })
 }

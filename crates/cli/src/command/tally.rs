@@ -1,11 +1,10 @@
 //! `sottovoce tally`.
 
 use clap::Args;
-use sottovoce_job::TallySpec;
+use sottovoce_job::{Result as JobResult, TallyRequest};
 
 use crate::arguments::{CollectionOutput, CountingArguments};
 use crate::failure::Result;
-use crate::watch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,16 +31,21 @@ pub(crate) struct TallyArguments {
 }
 
 pub(crate) fn run(arguments: &TallyArguments) -> Result {
-    arguments.output.run(|output| {
-        let counting = &arguments.counting;
-        let spec = TallySpec {
-            reports: arguments.reports.clone(),
-            protocol: counting.protocol()?,
-            form: counting.form.into(),
-            allow_copies: counting.allow_copies,
-            output,
-        };
-        let summary = watch::counting(arguments.output.quiet, |counted| spec.run(counted))?;
-        counting.told(summary, arguments.output.quiet)
+    let job = request(arguments)?.check()?;
+    arguments.output.run(|observer| {
+        let report = job.run(observer)?;
+        arguments.counting.warn(&report, arguments.output.quiet);
+        Ok(report)
+    })
+}
+
+fn request(arguments: &TallyArguments) -> JobResult<TallyRequest> {
+    let counting = &arguments.counting;
+    Ok(TallyRequest {
+        reports: arguments.reports.clone(),
+        protocol: counting.protocol()?,
+        form: counting.form.into(),
+        allow_copies: counting.allow_copies,
+        output: arguments.output.output.clone(),
     })
 }

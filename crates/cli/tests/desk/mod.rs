@@ -75,7 +75,13 @@ pub const NESTED: &str = r#"{"kind":"product","factors":[{"kind":"mixture","weig
 
 /// Values 0, 1, 2, 0, 1, 2, …
 pub fn values(count: usize) -> String {
-    let rows: String = (0..count).map(|i| format!("{}\n", i % 3)).collect();
+    values_for("", count)
+}
+
+/// The same values as the protocol names them: red, green, blue if it has labels.
+pub fn values_for(protocol: &str, count: usize) -> String {
+    let names = if protocol.contains("labels") { ["red", "green", "blue"] } else { ["0", "1", "2"] };
+    let rows: String = (0..count).map(|i| format!("{}\n", names[i % 3])).collect();
     format!("value\n{rows}")
 }
 

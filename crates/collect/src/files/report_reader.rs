@@ -6,7 +6,6 @@
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::FileReader;
 use rayon::prelude::*;
-use sottovoce::stop;
 
 use super::FileFormat;
 use super::inputs::Input;
@@ -68,6 +67,7 @@ impl ReportFile {
             Body::JsonLines { lines, first } => count_json_lines(&input, lines, first, file, tallier)?,
             Body::Parquet { reader, column, end } => {
                 let counted = count_parquet(&*reader, column, file, tallier);
+                tallier.check()?;
                 let digest = counted.map_err(|error| damaged(&input, error))?;
                 let end = end.map(|text| End::read(&text).ok_or(EndProblem::Missing)).transpose();
                 let end = end.map_err(|problem| Error::Incomplete { file: input.to_string(), problem })?;
@@ -226,7 +226,7 @@ fn count_json_lines(
     file: usize,
     tallier: &Tallier<'_>,
 ) -> Result<Found> {
-    let count = |line: u64, text: &[u8], found: &mut Found, accumulator: &mut Accumulator| {
+    let count = |line: u64, text: &[u8], found: &mut Found, accumulator: &mut Accumulator<'_>| {
         if text.trim_ascii().is_empty() {
             return;
         }
@@ -248,7 +248,7 @@ fn count_json_lines(
 }
 
 /// Counts a part of a file.
-fn part(tallier: &Tallier<'_>, count: impl FnOnce(&mut Found, &mut Accumulator)) -> Found {
+fn part(tallier: &Tallier<'_>, count: impl FnOnce(&mut Found, &mut Accumulator<'_>)) -> Found {
     tallier.with(|accumulator| {
         let mut found = Found::default();
         count(&mut found, accumulator);
@@ -261,11 +261,11 @@ fn count_lines(
     input: &Input,
     mut lines: Lines,
     tallier: &Tallier<'_>,
-    count: impl Fn(u64, &[u8], &mut Found, &mut Accumulator) + Sync,
+    count: impl Fn(u64, &[u8], &mut Found, &mut Accumulator<'_>) + Sync,
 ) -> Result<Found> {
     let mut all = Found::default();
     loop {
-        stop::check();
+        tallier.check()?;
         let wanted = BLOCKS_A_THREAD * rayon::current_num_threads();
         let mut blocks = Vec::with_capacity(wanted);
         while blocks.len() < wanted {
@@ -301,7 +301,10 @@ fn count_parquet(
     });
     let starts: Vec<u64> = starts.collect();
     let count_group = |(group, first): (usize, u64)| {
-        stop::check();
+        if tallier.check().is_err() {
+            // The caller asks again, and says why nothing is counted.
+            return Ok(Digest::default());
+        }
         tallier.with(|accumulator| {
             visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))?;
             Ok(accumulator.take_digest())
@@ -314,7 +317,7 @@ fn count_parquet(
     Ok(all)
 }
 
-fn count_batch(batch: &Batch<'_>, rows: &Rows<'_>, file: usize, accumulator: &mut Accumulator) {
+fn count_batch(batch: &Batch<'_>, rows: &Rows<'_>, file: usize, accumulator: &mut Accumulator<'_>) {
     rows.missing().for_each(|row| accumulator.reject(file, row, Reason::Empty));
     let present = rows.present();
     match batch {

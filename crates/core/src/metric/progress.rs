@@ -42,6 +42,11 @@ pub enum Progress {
         /// The gap to aim at.
         tolerance: f64,
     },
+    /// Values that are turned into reports.
+    Randomising {
+        /// Reports so far.
+        reports: u64,
+    },
     /// Reports that are read and counted.
     Counting {
         /// Reports so far.

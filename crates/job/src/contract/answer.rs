@@ -85,7 +85,6 @@ impl From<&Evaluation> for EvaluationFields {
 }
 
 /// Serialises a field of type [`Evaluation`].
-#[allow(dead_code)] // For the jobs that are still to be converted.
 pub(crate) fn evaluation<S: Serializer>(evaluation: &Evaluation, serializer: S) -> Result<S::Ok, S::Error> {
     EvaluationFields::from(evaluation).serialize(serializer)
 }

@@ -6,13 +6,20 @@ use sottovoce::Observer;
 
 use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
+use crate::demo::{DemoJob, DemoReport, DemoRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
 use crate::error::{Error, Result};
+use crate::estimate::{EstimateJob, EstimateReport, EstimateRequest};
+use crate::figures::{FiguresJob, FiguresReport, FiguresRequest};
+use crate::merge::{MergeJob, MergeRequest};
 use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
+use crate::posterior::{PosteriorJob, PosteriorReport, PosteriorRequest};
+use crate::randomise::{RandomiseJob, RandomiseReport, RandomiseRequest};
 use crate::render::{Document, Render};
 use crate::source::{Source, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
+use crate::tally::{TallyJob, TallyReport, TallyRequest};
 
 /// Makes [`Request`], [`Job`] and [`Report`] from one line for each job: its variant, its name, and its three types.
 macro_rules! jobs {
@@ -131,6 +138,13 @@ jobs! {
     Describe "describe": DescribeRequest => DescribeJob => DescribeReport;
     Split "split": SplitRequest => SplitJob => SplitReport;
     Accuracy "accuracy": AccuracyRequest => AccuracyJob => AccuracyReport;
+    Posterior "posterior": PosteriorRequest => PosteriorJob => PosteriorReport;
+    Estimate "estimate": EstimateRequest => EstimateJob => EstimateReport;
+    Randomise "randomise": RandomiseRequest => RandomiseJob => RandomiseReport;
+    Tally "tally": TallyRequest => TallyJob => TallyReport;
+    Merge "merge": MergeRequest => MergeJob => TallyReport;
+    Figures "figures": FiguresRequest => FiguresJob => FiguresReport;
+    Demo "demo": DemoRequest => DemoJob => DemoReport;
 }
 
 /// A request that would do.

@@ -72,6 +72,17 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
     Whole::deserialize(deserializer).map(u64::from)
 }
 
+/// Reads a field of type `Option<u64>`.
+pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Option::<Whole>::deserialize(deserializer).map(|whole| whole.map(u64::from))
+}
+
+/// Reads a field of type `usize`.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let whole = whole(deserializer)?;
+    usize::try_from(whole).map_err(|_| de::Error::custom("a number that is too large"))
+}
+
 /// One thing or a list of them: `1000` is the same as `[1000]`.
 pub(crate) struct OneOrMore<T>(PhantomData<T>);
 

@@ -2,7 +2,7 @@
 
 use sottovoce::accuracy::{AccuracyOptions as Effort, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
-use sottovoce::{Evaluation, Metric};
+use sottovoce::{Evaluation, Metric, Observer};
 
 use super::{EDUCATION, education};
 use crate::compare::{CompareSpec, Contender, Round};
@@ -48,7 +48,7 @@ impl Rung {
 }
 
 /// Names of the protocols and all rungs.
-pub(super) fn ladder() -> Result<(Vec<String>, Vec<Rung>)> {
+pub(super) fn ladder(observer: Observer<'_>) -> Result<(Vec<String>, Vec<Rung>)> {
     let mut names = Vec::new();
     let mut rungs = Vec::new();
     for epsilon in EPSILONS {
@@ -57,7 +57,7 @@ pub(super) fn ladder() -> Result<(Vec<String>, Vec<Rung>)> {
             ..CompareSpec::of(candidates(epsilon).into_iter().map(Written::from).collect())
         }
         .check()?
-        .run(&sottovoce::unobserved);
+        .run(observer);
         let round = comparison.rounds.remove(0);
         let typical_errors =
             round.contenders.iter().map(|c| typical_error(&c.protocol)).collect::<Result<_>>()?;

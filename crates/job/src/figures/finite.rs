@@ -1,11 +1,10 @@
 //! What a finite number of users changes: how slowly the limits are approached, and how the information splits.
 
 use sottovoce::information::Choice;
-use sottovoce::metric::Settings;
-use sottovoce::{Analysis, Metric, Prior, Protocol};
+use sottovoce::{Metric, Prior, Protocol};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{Datum, Figure, evaluation, exactly, line};
+use super::{Datum, Figure, Work, evaluation, exactly, line};
 use crate::error::Result;
 use crate::render::number::rounded;
 
@@ -13,11 +12,11 @@ use crate::render::number::rounded;
 const USERS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 32, 50, 80, 125, 200, 320, 500];
 
 /// `U^distr` of GRR at finite n, its asymptote and its limit.
-pub(super) fn distribution_utility(settings: Settings) -> Result<Figure> {
+pub(super) fn distribution_utility(work: Work<'_>) -> Result<Figure> {
     let (protocol, prior) = (Protocol::grr(3, 2.0)?, Prior::jeffreys(3)?);
     let mut data = Vec::new();
     for (series, choice) in [("exact", Choice::Automatic), ("asymptote", Choice::Asymptote)] {
-        let analysis = Analysis::with_settings(&protocol, &prior, Settings { choice, ..settings })?;
+        let analysis = work.choosing(choice).analysis(&protocol, &prior)?;
         for n in USERS {
             let y = evaluation(&analysis, Metric::DistributionUtility, Some(n));
             data.push(Datum { series: series.into(), varied: ("n", n as f64), x: exactly(n as f64), y });
@@ -29,7 +28,7 @@ pub(super) fn distribution_utility(settings: Settings) -> Result<Figure> {
     let caption = format!(
         "The share of what true values would teach about the population that the reports keep. Its limit for many users is 1, but it gets there slowly: at \
          n = 500 it is {}. The asymptote is too low by {} at n = 125 and by {} at 500 (what it misses of I(Y;P) shrinks only like n to the power \
-         −1/4), so it is no substitute for the value.",
+         −1/4), so it cannot replace the value.",
         rounded(at("exact", 500.0), 3),
         rounded(at("exact", 125.0) - at("asymptote", 125.0), 2),
         rounded(at("exact", 500.0) - at("asymptote", 500.0), 2),
@@ -57,16 +56,16 @@ const PARTS: [(Metric, Metric, &str); 3] = [
 ];
 
 /// The information split of GRR at several `ε`, as stacked bars.
-pub(super) fn information_split(settings: Settings) -> Result<Figure> {
+pub(super) fn information_split(work: Work<'_>) -> Result<Figure> {
     const N: u64 = 20;
     let epsilons = [4.0, 2.0, 1.0, 0.5];
     let prior = Prior::jeffreys(3)?;
     let mut rows = vec!["the users know".to_owned()];
-    rows.extend(epsilons.map(|epsilon| format!("told at ε = {epsilon}")));
+    rows.extend(epsilons.map(|epsilon| format!("reports at ε = {epsilon}")));
     let mut data = Vec::new();
     for (position, epsilon) in [f64::INFINITY].into_iter().chain(epsilons).enumerate() {
         let protocol = if epsilon.is_finite() { Protocol::grr(3, epsilon)? } else { Protocol::identity(3)? };
-        let analysis = Analysis::with_settings(&protocol, &prior, settings)?;
+        let analysis = work.analysis(&protocol, &prior)?;
         for (users, aggregator, name) in PARTS {
             let metric = if epsilon.is_finite() { aggregator } else { users };
             let x = evaluation(&analysis, metric, Some(N));

@@ -1,10 +1,9 @@
 //! The best that any protocol reaches at a level of average privacy, above the curves of the usual ones.
 
 use sottovoce::Evaluation;
-use sottovoce::metric::Settings;
 use sottovoce_chart::{Annotation, Series};
 
-use super::{Datum, Figure, exactly, line, tradeoff};
+use super::{Datum, Figure, Work, exactly, line, tradeoff};
 use crate::design::{Axis, FrontierSpec};
 use crate::error::Result;
 use crate::render::number::rounded;
@@ -21,10 +20,10 @@ const ANY: &str = "optimum";
 const LIMITED: &str = "optimum, LDP ≤ 2";
 
 /// `F_μ` against `S_μ` with the optimal frontier; `curves` are the data of the usual protocols.
-pub(super) fn by_average_privacy(curves: &[Datum], settings: Settings) -> Result<Figure> {
+pub(super) fn by_average_privacy(curves: &[Datum], work: Work<'_>) -> Result<Figure> {
     let mut data = curves.to_vec();
-    data.extend(optimum(ANY, None, settings)?);
-    data.extend(optimum(LIMITED, Some(EPSILON), settings)?);
+    data.extend(optimum(ANY, None, work)?);
+    data.extend(optimum(LIMITED, Some(EPSILON), work)?);
     let at = |series: &str, privacy: f64| {
         let same = |d: &&Datum| d.series == series && (d.varied.1 - privacy).abs() < 1e-9;
         data.iter().find(same).map_or(f64::NAN, |d| d.y.value)
@@ -47,8 +46,9 @@ pub(super) fn by_average_privacy(curves: &[Datum], settings: Settings) -> Result
 }
 
 /// The largest `F_μ` at each level; its error is how much better another protocol may be.
-fn optimum(series: &str, epsilon: Option<f64>, settings: Settings) -> Result<Vec<Datum>> {
+fn optimum(series: &str, epsilon: Option<f64>, work: Work<'_>) -> Result<Vec<Datum>> {
     let prior = PriorSpec::Jeffreys.into();
+    let settings = work.settings;
     let spec = FrontierSpec { inputs: 3, axis: Axis::Average, epsilon, prior, points: POINTS, settings };
     let datum = |point: &crate::design::FrontierPoint| Datum {
         series: series.into(),
@@ -56,5 +56,5 @@ fn optimum(series: &str, epsilon: Option<f64>, settings: Settings) -> Result<Vec
         x: exactly(point.privacy),
         y: Evaluation::new(point.best.value, point.best.error + point.gap, point.best.method),
     };
-    Ok(spec.run(&sottovoce::unobserved)?.points.iter().map(datum).collect())
+    Ok(spec.run(work.observer)?.points.iter().map(datum).collect())
 }

@@ -1,10 +1,9 @@
 //! Utility against privacy at `a = 3`, along `ε` [paper, Fig. "privacy-utility tradeoff"].
 
-use sottovoce::metric::Settings;
-use sottovoce::{Analysis, Evaluation, Metric, Prior};
+use sottovoce::{Evaluation, Metric, Prior};
 use sottovoce_chart::{Annotation, Axis, Chart, Scale};
 
-use super::{Datum, Figure, Kind, PROTOCOLS, evaluation, line};
+use super::{Datum, Figure, Kind, PROTOCOLS, Work, evaluation, line};
 use crate::error::Result;
 
 /// Values of `ε`: close enough for smooth curves, as far as the curves move, and among them the round ones that people look up.
@@ -16,11 +15,11 @@ fn epsilons() -> Vec<f64> {
     values
 }
 
-fn data(privacy: Metric, settings: Settings) -> Result<Vec<Datum>> {
+fn data(privacy: Metric, work: Work<'_>) -> Result<Vec<Datum>> {
     let mut data = Vec::new();
     for (name, kind) in PROTOCOLS {
         for epsilon in epsilons() {
-            let [x, y] = at(kind, epsilon, [privacy, Metric::EffectiveParticipation], settings)?;
+            let [x, y] = at(kind, epsilon, [privacy, Metric::EffectiveParticipation], work)?;
             data.push(Datum { series: name.into(), varied: ("epsilon", epsilon), x, y });
         }
     }
@@ -32,10 +31,10 @@ fn at<const N: usize>(
     kind: Kind,
     epsilon: f64,
     metrics: [Metric; N],
-    settings: Settings,
+    work: Work<'_>,
 ) -> Result<[Evaluation; N]> {
     let (protocol, prior) = (kind(3, epsilon)?, Prior::jeffreys(3)?);
-    let analysis = Analysis::with_settings(&protocol, &prior, settings)?;
+    let analysis = work.analysis(&protocol, &prior)?;
     Ok(metrics.map(|metric| evaluation(&analysis, metric, None)))
 }
 
@@ -51,9 +50,9 @@ pub(super) fn chart(title: &str, label: &str, data: &[Datum]) -> Chart {
 }
 
 /// `F_μ` against `S_μ`.
-pub(super) fn by_average_privacy(settings: Settings) -> Result<Figure> {
-    let data = data(Metric::AveragePrivacy, settings)?;
-    let (privacy, participation) = crossing(settings)?;
+pub(super) fn by_average_privacy(work: Work<'_>) -> Result<Figure> {
+    let data = data(Metric::AveragePrivacy, work)?;
+    let (privacy, participation) = crossing(work)?;
     let chart = chart("The best protocol at a level of average privacy", "average privacy S_mu", &data)
         .remarking(Annotation::Mark {
             x: privacy,
@@ -69,8 +68,8 @@ pub(super) fn by_average_privacy(settings: Settings) -> Result<Figure> {
 }
 
 /// `F_μ` against `S^wc`.
-pub(super) fn by_worst_case_privacy(settings: Settings) -> Result<Figure> {
-    let data = data(Metric::WorstCasePrivacy, settings)?;
+pub(super) fn by_worst_case_privacy(work: Work<'_>) -> Result<Figure> {
+    let data = data(Metric::WorstCasePrivacy, work)?;
     let chart = chart("The best protocol at a level of worst-case privacy", "worst-case privacy S^wc", &data).saying(
         "For three values and a given worst-case privacy (a given ε), GRR teaches most at every level. This is special to few values: from five values on, \
          unary encodings are better at small ε.",
@@ -79,16 +78,16 @@ pub(super) fn by_worst_case_privacy(settings: Settings) -> Result<Figure> {
 }
 
 /// Where GRR and OUE teach equally much at the same average privacy: `S_μ` and `F_μ` there.
-fn crossing(settings: Settings) -> Result<(f64, f64)> {
+fn crossing(work: Work<'_>) -> Result<(f64, f64)> {
     let participation = |kind: Kind, privacy: f64| -> Result<f64> {
         let (mut low, mut high) = (0.1f64, 5.0f64);
         // Fifty halvings of the bracket exceed the digits of a double.
         for _ in 0..50 {
             let middle = 0.5 * (low + high);
-            let [found] = at(kind, middle, [Metric::AveragePrivacy], settings)?.map(|e| e.value);
+            let [found] = at(kind, middle, [Metric::AveragePrivacy], work)?.map(|e| e.value);
             if found > privacy { low = middle } else { high = middle }
         }
-        Ok(at(kind, low, [Metric::EffectiveParticipation], settings)?[0].value)
+        Ok(at(kind, low, [Metric::EffectiveParticipation], work)?[0].value)
     };
     let ahead = |privacy: f64| -> Result<f64> {
         Ok(participation(PROTOCOLS[0].1, privacy)? - participation(PROTOCOLS[2].1, privacy)?)

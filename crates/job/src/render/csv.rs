@@ -4,19 +4,23 @@ mod design;
 
 pub use design::{budget, choose, design, frontier};
 
+use serde::Serialize;
+use serde_json::Value as Json;
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
 
 use crate::accuracy::AccuracyReport;
-use crate::collection::Summary;
 use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::estimate::EstimateReport;
+use crate::figures::{Datum, Figure, FiguresReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
+use crate::randomise::RandomiseReport;
 use crate::split::{PARTS, SplitReport};
+use crate::tally::TallyReport;
 use crate::users::{Count, UsersReport};
 
 /// The report of the job `metrics`: one line for each evaluation.
@@ -47,14 +51,28 @@ pub fn description(report: &DescribeReport) -> String {
     table(["property", "output", "input", "value"].map(String::from), rows.into_iter())
 }
 
-/// The summary of a job of a collection: one line for each fact.
-pub fn collection(report: &Summary) -> String {
-    let rows = report.facts.iter().map(|(name, value)| [(*name).into(), plain(value)]);
+/// The report of the job `randomise`: one line for each fact.
+pub fn randomise(report: &RandomiseReport) -> String {
+    facts(report)
+}
+
+/// The report of the jobs `tally` and `merge`: one line for each fact.
+pub fn tally(report: &TallyReport) -> String {
+    facts(report)
+}
+
+/// The keys and values of the JSON.
+fn facts(report: &impl Serialize) -> String {
+    // Unwrap safety: our types have text keys, and none of them refuses to be serialised.
+    let Json::Object(facts) = serde_json::to_value(report).unwrap() else {
+        unreachable!("reports are objects")
+    };
+    let rows = facts.iter().map(|(name, value)| [name.clone(), plain(value)]);
     table(["fact", "value"].map(String::from), rows)
 }
 
 /// A JSON value as a cell: a text without its quotes.
-fn plain(value: &serde_json::Value) -> String {
+fn plain(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
@@ -160,24 +178,39 @@ fn contender_rows(report: &Comparison, contender: &Contender, head: [String; 3])
     }
 }
 
+/// What the columns of a figure's numbers are.
+const FIGURE_HEADER: [&str; 9] =
+    ["series", "varied", "at", "x", "x_error", "x_method", "y", "y_error", "y_method"];
+
+/// The report of the job `figures`: the numbers of all figures.
+pub fn figures(report: &FiguresReport) -> String {
+    let mut text = line(["figure"].into_iter().chain(FIGURE_HEADER).map(String::from));
+    for figure in &report.figures {
+        for datum in &figure.data {
+            text += &line([figure.name.to_owned()].into_iter().chain(figure_row(datum)));
+        }
+    }
+    text
+}
+
 /// The numbers of a figure.
-pub fn figure(figure: &crate::figures::Figure) -> String {
-    let header =
-        ["series", "varied", "at", "x", "x_error", "x_method", "y", "y_error", "y_method"].map(String::from);
-    let row = |d: &crate::figures::Datum| {
-        [
-            d.series.clone(),
-            d.varied.0.into(),
-            number(d.varied.1),
-            number(d.x.value),
-            number(d.x.error),
-            d.x.method.name().into(),
-            number(d.y.value),
-            number(d.y.error),
-            d.y.method.name().into(),
-        ]
-    };
-    table(header, figure.data.iter().map(row))
+pub fn figure(figure: &Figure) -> String {
+    table(FIGURE_HEADER.map(String::from), figure.data.iter().map(figure_row))
+}
+
+fn figure_row(datum: &Datum) -> [String; 9] {
+    let Datum { series, varied, x, y } = datum;
+    [
+        series.clone(),
+        varied.0.into(),
+        number(varied.1),
+        number(x.value),
+        number(x.error),
+        x.method.name().into(),
+        number(y.value),
+        number(y.error),
+        y.method.name().into(),
+    ]
 }
 
 /// The report of the job `posterior`: two lines for each value, one of `P` and one of `T`.
@@ -236,7 +269,7 @@ pub fn estimate(report: &EstimateReport) -> String {
             ],
             Err(reason) => {
                 let [none, error, low, high, gap, drawn] = std::array::from_fn(|_| String::new());
-                [label.clone(), estimator.into(), none, error, low, high, gap, reason.clone(), drawn]
+                [label.clone(), estimator.into(), none, error, low, high, gap, reason.to_string(), drawn]
             }
         })
     });

@@ -7,13 +7,9 @@ pub use design::{budget, choose, design, frontier};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
-use sottovoce::posterior::Summary;
 
 use crate::compare::{Comparison, Contender, Round};
-use crate::demo::DemoReport;
-use crate::estimate::{Column, EstimateReport};
 use crate::metrics::MetricEvaluation;
-use crate::posterior::PosteriorReport;
 use crate::users::{Count, Evaluated, UsersReport, Wanted};
 
 /// A report as its serialisation, laid out so that people can read it too: one line for each key, and within it one line for each
@@ -74,12 +70,6 @@ fn count(count: &Count) -> String {
     compact(&json)
 }
 
-/// The summary of a job of a collection.
-pub fn collection(report: &crate::collection::Summary) -> String {
-    let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
-    object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
-}
-
 /// The report of the job `compare`.
 pub fn comparison(report: &Comparison) -> String {
     let matched = report.matched.map(|w| json!({"metric": w.quantity.name(), "value": w.value}));
@@ -112,156 +102,6 @@ fn contender(report: &Comparison, contender: &Contender) -> Json {
     });
     if let Some(mismatch) = &contender.mismatch {
         json["reason"] = json!(mismatch.to_string());
-    }
-    json
-}
-
-/// The report of the job `posterior`.
-pub fn posterior(report: &PosteriorReport) -> String {
-    let found = &report.posterior;
-    let evidence = found.log_evidence.as_ref();
-    let summaries = |summaries: &[Summary]| {
-        lines(report.labels.iter().zip(summaries).map(|(label, s)| compact(&summary(label, s))))
-    };
-    let diagnostics = found.diagnostics.as_ref().map(|d| {
-        json!({
-            "chains": d.chains, "length": d.length, "r_hat": number(d.r_hat), "ess_bulk": number(d.bulk),
-            "ess_tail": number(d.tail), "acceptance": number(d.acceptance), "converged": d.converged,
-        })
-    });
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("prior", compact(&report.prior)),
-        ("n", compact(&found.n)),
-        ("level", compact(&number(report.level))),
-        ("method", compact(&found.method.name())),
-        ("log_evidence", compact(&evidence.ok().map(|e| number(e.value)))),
-        ("log_evidence_error", compact(&evidence.ok().map(|e| number(e.error)))),
-        ("log_evidence_reason", compact(&evidence.err())),
-        ("p", summaries(&found.p)),
-        ("t", summaries(&found.t)),
-        ("t_quantiles_method", compact(&found.t_quantiles.name())),
-        ("diagnostics", compact(&diagnostics)),
-    ])
-}
-
-/// A marginal with the name of its value.
-fn summary(label: &str, summary: &Summary) -> Json {
-    let quantile = |(q, value): &(f64, f64)| (probability(*q), number(*value));
-    let quantiles: serde_json::Map<String, Json> = summary.quantiles.iter().map(quantile).collect();
-    let mut json = json!({
-        "label": label, "mean": number(summary.mean), "sd": number(summary.sd), "error": number(summary.error),
-        "quantiles": quantiles,
-    });
-    if !summary.density.is_empty() {
-        json["density"] = summary.density.iter().map(|(p, density)| json!([p, density])).collect();
-    }
-    json
-}
-
-/// A probability as the name of its quantile: `0.05` and not `0.04999999999999999`.
-fn probability(q: f64) -> String {
-    ((q * 1e12).round() / 1e12).to_string()
-}
-
-/// The report of the job `demo`.
-pub fn demo(report: &DemoReport) -> String {
-    let guesses = report.guesses;
-    object(&[
-        ("source", compact(&crate::demo::SOURCE)),
-        ("users", compact(&report.users)),
-        ("seed", compact(&report.seed)),
-        ("ladder", lines(report.ladder.iter().map(|rung| compact(&self::rung(report, rung))))),
-        ("chosen", compact(&report.chosen)),
-        ("protocol", compact(&report.protocol)),
-        ("realised_ldp", compact(&number(report.realised_level))),
-        ("different_reports", compact(&report.different)),
-        ("level", compact(&report.posterior.level)),
-        ("method", compact(&report.posterior.posterior.method.name())),
-        ("shares", lines(report.shares.iter().map(|s| compact(&share(s))))),
-        ("people", lines(report.people.iter().map(|p| compact(&person(p))))),
-        ("guesses", compact(&json!({"without_reports": guesses.without, "with_reports": guesses.with}))),
-    ])
-}
-
-fn rung(report: &DemoReport, rung: &crate::demo::Rung) -> Json {
-    let contender = |(c, error): (&Contender, &sottovoce::Evaluation)| {
-        json!({
-            "name": report.names[c.position],
-            "protocol": c.protocol,
-            "best": c.best,
-            "typical_error": numbered(error),
-            "evaluations": c.evaluations.iter().map(evaluated).collect::<Vec<Json>>(),
-        })
-    };
-    let protocols: Vec<Json> =
-        rung.round.contenders.iter().zip(&rung.typical_errors).map(contender).collect();
-    json!({"epsilon": rung.epsilon, "protocols": protocols})
-}
-
-fn share(share: &crate::demo::Share) -> Json {
-    json!({
-        "label": share.label,
-        "truth": share.truth,
-        "linear": share.linear,
-        "standard_error": share.standard_error,
-        "mean": share.mean,
-        "low": share.interval.0,
-        "high": share.interval.1,
-        "covered": share.is_covered(),
-    })
-}
-
-fn person(person: &crate::demo::Person) -> Json {
-    let answer = crate::demo::EDUCATION[person.answer].0;
-    let supported: Vec<&str> = person.supported.iter().map(|x| crate::demo::EDUCATION[*x].0).collect();
-    json!({"answer": answer, "report_supports": supported, "belief_before": person.before, "belief_after": person.after})
-}
-
-/// The report of the job `estimate`.
-pub fn estimate(report: &EstimateReport) -> String {
-    let input = |(x, label): (usize, &String)| {
-        let mut json = json!({"label": label});
-        for Column { estimator, estimate } in &report.columns {
-            let Ok(found) = estimate else { continue };
-            let error = found.standard_errors.as_ref().map(|errors| errors[x]);
-            let (low, high) = (found.intervals[x].low, found.intervals[x].high);
-            json[estimator.name()] =
-                json!({"estimate": found.values[x], "standard_error": error, "low": low, "high": high});
-            if let Some(errors) = &found.monte_carlo_errors {
-                json[estimator.name()]["monte_carlo_error"] = json!(errors[x]);
-            }
-        }
-        compact(&json)
-    };
-    let mut entries = vec![
-        ("protocol", compact(&report.protocol)),
-        ("n", compact(&report.n)),
-        ("level", compact(&report.level)),
-        ("estimators", lines(report.columns.iter().map(|column| compact(&estimator(column))))),
-        ("p", lines(report.labels.iter().enumerate().map(input))),
-    ];
-    if let Some(covariance) = &report.covariance {
-        entries.push(("covariance", lines(covariance.iter().map(compact))));
-    }
-    object(&entries)
-}
-
-/// How an estimator came to its frequencies, or why it has none.
-fn estimator(column: &Column) -> Json {
-    let mut json = json!({"estimator": column.estimator.name()});
-    match &column.estimate {
-        Ok(found) => {
-            json["sum"] = json!(found.values.iter().sum::<f64>());
-            json["intervals"] = json!(found.interval_method.name());
-            if let Some(c) = found.certificate {
-                json["gap"] = number(c.gap);
-                json["tolerance"] = json!(c.tolerance);
-                json["converged"] = json!(c.holds());
-                json["passes"] = json!(c.passes);
-            }
-        }
-        Err(reason) => json["reason"] = json!(reason),
     }
     json
 }

@@ -15,15 +15,17 @@ pub use sottovoce_chart::Size;
 use crate::accuracy::AccuracyReport;
 use crate::budget::BudgetReport;
 use crate::choose::ChooseReport;
-use crate::collection::Summary;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
+use crate::figures::FiguresReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
+use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
+use crate::tally::TallyReport;
 use crate::users::UsersReport;
 
 /// The formats of output.
@@ -86,6 +88,12 @@ render_serialised!(
     DescribeReport => description,
     SplitReport => split,
     AccuracyReport => accuracy,
+    PosteriorReport => posterior,
+    EstimateReport => estimate,
+    RandomiseReport => randomise,
+    TallyReport => tally,
+    DemoReport => demo,
+    FiguresReport => figures,
 );
 
 macro_rules! render {
@@ -107,12 +115,8 @@ macro_rules! render {
 }
 
 render!(
-    PosteriorReport => posterior,
     Comparison => comparison,
     UsersReport => users,
-    DemoReport => demo,
-    Summary => collection,
-    EstimateReport => estimate,
     DesignReport => design,
     Frontier => frontier,
     ChooseReport => choose,

@@ -1,33 +1,138 @@
 //! The text of the jobs of a collection.
 
-use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sottovoce_collect::tally::MAX_PATTERNS;
 
 use super::{WIDTH, clipped};
-use crate::collection::Summary;
+use crate::randomise::RandomiseReport;
 use crate::render::document::{Document, Emphasis};
+use crate::tally::{KeptForm, RejectedReport, TallyReport};
 
-/// The summary of a job of a collection.
-pub fn collection(report: &Summary) -> Document {
+/// A report of a job that writes a file: what was written, in facts, and what the user should know besides.
+pub trait FileReport {
+    /// Names and values.
+    fn facts(&self) -> Vec<(&'static str, String)>;
+
+    /// What the user should know, in sentences.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// What the job `randomise` wrote.
+pub fn randomise(report: &RandomiseReport) -> Document {
+    document(report)
+}
+
+/// What the jobs `tally` and `merge` wrote.
+pub fn tally(report: &TallyReport) -> Document {
+    document(report)
+}
+
+fn document(report: &impl FileReport) -> Document {
     let mut document = Document::default();
     document.title("What the collection holds");
-    for (name, value) in report.facts.iter().filter(|(_, value)| !value.is_null()) {
-        let name = if *name == "n" { "reports".into() } else { name.replace('_', " ") };
-        document.fact(&name, words(value));
+    for (name, value) in report.facts() {
+        document.fact(name, clipped(&value, 200));
     }
-    for note in &report.notes {
-        document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, &clipped(note, 2000));
+    for note in report.notes() {
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, &clipped(&note, 2000));
     }
     document
 }
 
-/// A value in words: counts by reason as a list.
-fn words(value: &Json) -> String {
-    match value {
-        Json::String(text) => clipped(text, 200),
-        Json::Object(counts) => {
-            let entry = |(reason, count): (&String, &Json)| format!("{} {count}", reason.replace('_', " "));
-            counts.iter().map(entry).collect::<Vec<_>>().join(", ")
+impl FileReport for RandomiseReport {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = vec![("reports", self.reports.to_string()), ("skipped", self.skipped.to_string())];
+        if self.skipped > 0 {
+            facts.push(("skipped by problem", listed(&self.skipped_by_problem)));
         }
-        other => other.to_string(),
+        facts.push(("realised ldp", format!("{:?}", self.realised_ldp)));
+        facts.push(("fingerprint", self.fingerprint.clone()));
+        facts.push(("output", self.output.clone()));
+        facts
     }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.skipped > 0 {
+            let lines: Vec<String> = self.skipped_lines.iter().map(ToString::to_string).collect();
+            notes.push(format!(
+                "No report was made for {} values outside the protocol's domain; the first are on lines {}.",
+                self.skipped,
+                lines.join(", ")
+            ));
+        }
+        if self.insecure {
+            notes.push(
+                "INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values."
+                    .into(),
+            );
+        }
+        if !self.realised_ldp.is_finite() {
+            notes.push(
+                "NOT PRIVATE: this protocol has no LDP level; some reports reveal their value with certainty, or rule others out."
+                    .into(),
+            );
+        }
+        notes
+    }
+}
+
+impl FileReport for TallyReport {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = vec![("reports", self.n.to_string()), ("rejected", self.rejected.to_string())];
+        if self.rejected > 0 {
+            facts.push(("rejected by reason", listed(&self.rejected_by_reason)));
+        }
+        facts.push(("form", named(&self.form)));
+        facts.extend(self.different.map(|different| ("different", different.to_string())));
+        facts.push(("files", self.files.to_string()));
+        facts.push(("fingerprint", self.fingerprint.clone()));
+        facts.push(("output", self.output.clone()));
+        facts
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let (KeptForm::Supports, Some(bytes)) = (self.form, self.patterns_bytes) {
+            notes.push(kept_as_supports(self.n, bytes));
+        }
+        if self.rejected > 0 {
+            let example = |RejectedReport { file, line, reason }: &RejectedReport| {
+                format!("{file}, line {line}: {}", reason.words())
+            };
+            let examples = self.rejected_examples.iter().map(example).collect::<Vec<_>>().join("; ");
+            let colon = if examples.is_empty() { "." } else { ": " };
+            notes.push(format!("{} reports were rejected and not counted{colon}{examples}", self.rejected));
+        }
+        if self.insecure {
+            notes.push(
+                "INSECURE: some of these reports follow from a test seed, and reveal their values to anybody who knows it."
+                    .into(),
+            );
+        }
+        notes
+    }
+}
+
+/// What is lost with patterns, who will miss it, and what it would cost to keep.
+fn kept_as_supports(n: u64, bytes: f64) -> String {
+    let size = if bytes < 1e6 { "less than 1 MB".into() } else { format!("up to {:.0} MB", bytes / 1e6) };
+    format!(
+        "Kept as supports: for each input the number of reports that support it, but not which inputs were reported together. Linear estimates need no \
+         more, but `posterior` and the estimators ml and posterior_mean need the form `patterns`, which keeps each different report. By default patterns are \
+         kept for up to {MAX_PATTERNS} different reports; for these {n} reports the file would have {size}."
+    )
+}
+
+/// Counts by reason as a list.
+fn listed<K: Serialize>(counts: &BTreeMap<K, u64>) -> String {
+    counts.iter().map(|(reason, count)| format!("{} {count}", named(reason))).collect::<Vec<_>>().join(", ")
+}
+
+/// A name for programs as people read it.
+fn named(name: &impl Serialize) -> String {
+    // Unwrap safety: our enums have text names.
+    serde_json::to_value(name).unwrap().as_str().unwrap_or_default().replace('_', " ")
 }

@@ -26,7 +26,12 @@ pub fn posterior(report: &PosteriorReport) -> Document {
     document.line(Emphasis::Plain, "").table(table(report));
     if found.p.len() > MOST_LINES {
         let more = found.p.len() - MOST_LINES;
-        document.paragraph(Emphasis::Faint, 0, WIDTH, &format!("… and {more} more; --format csv has all"));
+        document.paragraph(
+            Emphasis::Faint,
+            0,
+            WIDTH,
+            &format!("… and {more} more; JSON and CSV have all of them"),
+        );
     }
     let words = format!(
         "P is the distribution that the values come from, T the tallies of these {} users themselves. Given the reports, each lies in its interval with \
