@@ -97,8 +97,8 @@ fn mean_ln(beta: f64) -> f64 {
 
 fn exact_growth() {
     let grr = |a: usize| Protocol::grr(a, 2.0).unwrap();
-    let time = growth("GRR a = 3, exactly", "n", &[100, 300, 1000], &|n| (grr(3), n as u64, Choice::Exact));
-    quotable("i_y_p.exact", rounded(time), "exact I(Y;P) of GRR, a = 3, n = 1000");
+    let time = growth("GRR a = 3, exactly", "n", &[100, 300, 900], &|n| (grr(3), n as u64, Choice::Exact));
+    quotable("i_y_p.exact", rounded(time), "exact I(Y;P) of GRR, a = 3, n = 900");
     growth("GRR n = 60, exactly", "a", &[2, 3, 4, 5], &|a| (grr(a), 60, Choice::Exact));
     let oue = || Protocol::oue(3, 1.0).unwrap();
     growth("OUE a = 3, exactly", "n", &[2, 4, 8], &|n| (oue(), n as u64, Choice::Exact));
