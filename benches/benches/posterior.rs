@@ -10,12 +10,12 @@ use sottovoce::posterior::{Options, exact_draws, posterior};
 use sottovoce::prior::Dirichlet;
 use sottovoce::protocol::GeneralisedRandomisedResponse;
 use sottovoce::{Output, Prior, Protocol, Tallies};
-use stopwatch::{once, peak_memory, quotable, rounded, two_digits, wanted};
+use stopwatch::{full, once, peak_memory, quotable, rounded, two_digits, wanted};
 
 fn main() {
     if wanted("grr") {
-        randomised_response(128, 100_000);
-        let draws = randomised_response(1024, 1_000_000);
+        randomised_response(128, 100_000, true);
+        let draws = randomised_response(1024, 1_000_000, full());
         quotable(
             "posterior.grr",
             rounded(draws),
@@ -57,14 +57,17 @@ fn simulated(protocol: &Protocol, n: usize) -> Tallies {
     Tallies::new(protocol, counts).unwrap()
 }
 
-/// Prints what draws and marginals take, and gives the CPU time of the draws.
-fn randomised_response(a: usize, n: usize) -> Duration {
+/// Prints what draws and, if wanted, marginals take, and gives the CPU time of the draws.
+fn randomised_response(a: usize, n: usize, marginals: bool) -> Duration {
     let (protocol, prior) = (Protocol::grr(a, 1.0).unwrap(), Dirichlet::jeffreys(a).unwrap());
     let tallies = simulated(&protocol, n);
     let response = GeneralisedRandomisedResponse::new(a, 1.0).unwrap();
     println!("GRR a = {a}, n = {n}, eps = 1, Jeffreys");
     let ((wall, draws), drawing) = with_cpu(|| exact_draws(&response, &tallies, &prior, 1000, 1).unwrap());
     println!("  {} exact independent draws: {drawing:.3?} CPU, {wall:.3?}, {}", draws.p.len(), memory());
+    if !marginals {
+        return drawing;
+    }
     let prior = Prior::Dirichlet(prior);
     let ((wall, _), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &Options::default()).unwrap());
     println!("  all marginals, evidence, 4000 draws: {cpu:.3?} CPU, {wall:.3?}, {}", memory());
