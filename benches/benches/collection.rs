@@ -12,15 +12,21 @@ use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::header::Header;
 use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
 use sottovoce_collect::{Form, Identity, Tally};
-use stopwatch::{busy, once, peak_memory, ratio};
+use stopwatch::{busy, once, peak_memory, quotable, ratio, two_digits};
 
 fn main() {
     println!("Randomising, a second of one core, ChaCha12 keyed by the operating system");
-    against_floats("GRR, a = 64", &Protocol::grr(64, 1.0).unwrap(), 1 << 20, 1.0);
-    against_floats("OUE, a = 128", &Protocol::oue(128, 1.0).unwrap(), 1 << 17, 128.0);
-    against_floats("OUE, a = 1024, eps = 5", &Protocol::oue(1024, 5.0).unwrap(), 1 << 14, 1024.0);
-    against_floats("LH, a = 1024, g = 4", &Protocol::lh(1024, 4, 1.0).unwrap(), 1 << 18, 1.0);
-    against_floats("subset, a = 1024, k = 276", &Protocol::subset(1024, 276, 1.0).unwrap(), 1 << 13, 1.0);
+    against_floats("grr", "GRR, a = 64", &Protocol::grr(64, 1.0).unwrap(), 1 << 20, 1.0);
+    against_floats("oue", "OUE, a = 128", &Protocol::oue(128, 1.0).unwrap(), 1 << 17, 128.0);
+    against_floats("oue_1024", "OUE, a = 1024, eps = 5", &Protocol::oue(1024, 5.0).unwrap(), 1 << 14, 1024.0);
+    against_floats("lh", "LH, a = 1024, g = 4", &Protocol::lh(1024, 4, 1.0).unwrap(), 1 << 18, 1.0);
+    against_floats(
+        "subset",
+        "subset, a = 1024, k = 276",
+        &Protocol::subset(1024, 276, 1.0).unwrap(),
+        1 << 13,
+        1.0,
+    );
     let directory = std::env::temp_dir().join(format!("sottovoce-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     println!("\nTallying from Parquet, processor time of all threads together");
@@ -50,7 +56,7 @@ fn main() {
 }
 
 /// The exact sampler into bytes, and the sampler for simulations, which compares doubles, from the same kind of generator.
-fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
+fn against_floats(key: &str, name: &str, protocol: &Protocol, reports: usize, parts: f64) {
     let randomiser = Randomiser::new(protocol).unwrap();
     let mut bytes = vec![0; randomiser.layout().length()];
     let mut generator = Generator::new(Randomness::System, 0).unwrap();
@@ -74,6 +80,16 @@ fn against_floats(name: &str, protocol: &Protocol, reports: usize, parts: f64) {
         "  {name:<26} {:>8.2} M reports/s{unit}; {:.1} times the sampler of doubles",
         rate / 1e6,
         ratio(floats, exact)
+    );
+    quotable(
+        &format!("randomise.{key}"),
+        format!("{} million", two_digits(rate / 1e6)),
+        &format!("reports a second of one core: {name}"),
+    );
+    quotable(
+        &format!("randomise.{key}_against_doubles"),
+        format!("{:.1}", ratio(floats, exact)),
+        &format!("how many times as many reports as by comparing doubles: {name}"),
     );
     black_box(rng.random::<u64>());
 }
@@ -104,10 +120,20 @@ fn tally(name: &str, protocol: &Protocol, reports: usize, form: Form, directory:
     let hashes = match protocol {
         Protocol::LocalHash(_) => {
             let evaluations = reports as f64 * protocol.inputs() as f64 / time.as_secs_f64();
+            let millions = format!("{} million", two_digits(evaluations / 1e6));
+            quotable("tally.lh_hashes", millions, "hashes a second when reports of local hash are tallied");
             format!(", {:.0} M hashes/s", evaluations / 1e6)
         }
         _ => String::new(),
     };
+    if let Protocol::GeneralisedRandomisedResponse(_) = protocol {
+        let millions = format!("{} million", two_digits(reports as f64 / time.as_secs_f64() / 1e6));
+        quotable(
+            "tally.grr",
+            millions,
+            "reports of GRR(64) a second of processor time, tallied from Parquet",
+        );
+    }
     let memory =
         peak_memory().map_or_else(String::new, |mb| format!("; peak of the process so far {mb:.0} MB"));
     println!(

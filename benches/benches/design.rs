@@ -1,16 +1,18 @@
 //! Designs: the gap that is certified and what it takes, growth with the number of inputs, and what random protocols reach in the same time.
 
+use std::time::Duration;
+
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use sottovoce::design::{Design, Effort, Requirement, best_protocol};
 use sottovoce::metric::{Settings, asymptotic_utility};
 use sottovoce::{Prior, Protocol};
-use stopwatch::{once, ratio};
+use stopwatch::{full, once, quotable, ratio, rounded, two_digits};
 
 /// A requirement with a prior: a level (0 for none), the least average privacy (0 for none), and the parameters.
 type Case = (f64, f64, &'static [f64]);
 
-const UNLIKE: &[Case] = &[
+const ASYMMETRIC: &[Case] = &[
     (0.0, 0.6, &[0.5, 2.0, 0.7]),
     (0.0, 0.6, &[0.5, 2.0, 0.7, 1.0]),
     (0.0, 0.6, &[0.5, 2.0, 0.7, 1.0, 3.0]),
@@ -56,12 +58,26 @@ const SMALL_PARAMETERS: &[Case] = &[
 ];
 
 fn main() {
-    table("average privacy at least 0.6, unlike parameters", UNLIKE);
-    table("average privacy at least 0.6, Jeffreys", JEFFREYS);
-    table("epsilon and average privacy, both high", HIGH_PRIVACY);
-    table("other priors and requirements", FURTHER);
-    table("parameters far below 1", SMALL_PARAMETERS);
+    let symmetric = table("average privacy at least 0.6, Jeffreys", JEFFREYS);
+    quotable(
+        "design.jeffreys_10",
+        rounded(symmetric),
+        "best protocol with S_mu of at least 0.6, Jeffreys, a = 10",
+    );
+    let asymmetric = table("average privacy at least 0.6, asymmetric priors", &ASYMMETRIC[..3]);
+    quotable(
+        "design.asymmetric_5",
+        rounded(asymmetric),
+        "best protocol with S_mu of at least 0.6, an asymmetric prior, a = 5",
+    );
+    table("epsilon and average privacy, both high", &HIGH_PRIVACY[..3]);
     against_random_protocols();
+    if full() {
+        table("average privacy at least 0.6, six values", &ASYMMETRIC[3..]);
+        table("epsilon and average privacy, both high, six values", &HIGH_PRIVACY[3..]);
+        table("other priors and requirements", FURTHER);
+        table("parameters far below 1", SMALL_PARAMETERS);
+    }
 }
 
 fn design(&(epsilon, privacy, alpha): &Case) -> Design {
@@ -70,7 +86,8 @@ fn design(&(epsilon, privacy, alpha): &Case) -> Design {
     best_protocol(&Prior::dirichlet(alpha.to_vec()).unwrap(), &requirement, Effort::default()).unwrap()
 }
 
-fn table(name: &str, cases: &[Case]) {
+/// Prints the gap and time of each case, and gives the time of the last.
+fn table(name: &str, cases: &[Case]) -> Duration {
     println!("Best protocols: {name}");
     let mut last = None;
     // Only cases that differ in the number of inputs alone tell how cost grows.
@@ -87,6 +104,7 @@ fn table(name: &str, cases: &[Case]) {
         last = Some(time);
     }
     println!();
+    last.unwrap_or_default()
 }
 
 /// Random epsilon-LDP matrices of some more rows than inputs, each judged by the metric, for a second: many times as long as the design takes.
@@ -109,6 +127,8 @@ fn against_random_protocols() {
     let lost = utility(&design.protocol) - best;
     println!("Epsilon 1, alpha {:?}: the best of {tried} random protocols in {spent:.1?}", case.2);
     println!("  ({:.0} times as long as the design)", ratio(spent, time));
+    let words = "nats of U_as by which a design for epsilon = 1 and a = 4 beats the best of a second of random protocols";
+    quotable("design.against_random", two_digits(lost), words);
     println!(
         "  is {lost:.4} below the design in U_as, which is certified within {:.1e}",
         design.certificate.gap

@@ -1,5 +1,8 @@
 //! Measuring: times of one run are compared with each other, never with those of another machine or day.
+//!
+//! A bench prints its tables as text. What the documents quote is printed a second time, by [`quotable`].
 
+use std::fmt::Display;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -57,4 +60,48 @@ pub fn peak_memory() -> Option<f64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes / 1000.0)
+}
+
+/// Whether the long form was asked for: `cargo bench -p sottovoce-benches -- full`. The short form of each bench takes less than two minutes.
+pub fn full() -> bool {
+    words().any(|word| word == FULL)
+}
+
+/// Whether a part of a bench is wanted: every part is, unless some are named, as in `cargo bench … --bench finite_users -- paper exact`.
+pub fn wanted(part: &str) -> bool {
+    let named: Vec<String> = words().filter(|word| word != FULL).collect();
+    named.is_empty() || named.iter().any(|word| word == part)
+}
+
+const FULL: &str = "full";
+
+/// The words after `--` on the command line. Cargo itself adds `--bench`.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|word| !word.starts_with('-'))
+}
+
+/// Prints a figure that the documents may quote by its key. `cargo xtask bench` puts these lines into a table of `RESULTS.md`.
+pub fn quotable(key: &str, value: impl Display, meaning: &str) {
+    println!("@ {key} | {value} | {meaning}");
+}
+
+/// A time in two significant digits, with its unit.
+pub fn rounded(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let (number, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s => (s * 1e6, "µs"),
+    };
+    format!("{} {unit}", two_digits(number))
+}
+
+/// A number in two significant digits, without an exponent.
+pub fn two_digits(number: f64) -> String {
+    let magnitude = number.abs().log10().floor() as i32 - 1;
+    if magnitude >= 0 {
+        let unit = 10f64.powi(magnitude);
+        return format!("{:.0}", (number / unit).round() * unit);
+    }
+    format!("{number:.*}", magnitude.unsigned_abs() as usize)
 }

@@ -1,21 +1,27 @@
-//! Chores of this repository: `cargo xtask test` runs all that must pass, `cargo xtask test --full` the long form.
+//! Chores of this repository: `cargo xtask test` runs all that must pass, `cargo xtask test --full` the long form; `cargo xtask bench` measures.
 
 use std::env;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+mod bench;
 mod licences;
+mod quotes;
 
 const USAGE: &str = "\
 usage: cargo xtask test [--full]   formatting, lints, documentation, licences and all tests;
                                    --full adds the long statistical runs and much more fuzzing
-       cargo xtask licences        only the licence check";
+       cargo xtask licences        only the licence check
+       cargo xtask bench [--full]  runs the benches and writes benches/RESULTS.md and the figures that the documents quote from it;
+                                   --full adds the long cases";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let passed = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["test"] => test(false),
         ["test", "--full"] => test(true),
+        ["bench"] => bench::run(false),
+        ["bench", "--full"] => bench::run(true),
         ["licences"] => licences::check(),
         _ => {
             eprintln!("{USAGE}");

@@ -322,7 +322,7 @@ fn hidden(document: &mut Document, report: &DemoReport) {
     say(document, &words);
     say(
         document,
-        "With data of your own: sottovoce choose, randomise, tally, posterior. What a metric means: sottovoce explain METRIC. More: docs/guide.md.",
+        "With data of your own: sottovoce choose, randomise, tally, posterior. What a metric means: sottovoce explain METRIC. More: docs/README.md.",
     );
 }
 
