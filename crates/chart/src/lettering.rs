@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use dejavu::sans_condensed;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use unicode_width::UnicodeWidthChar;
 
 /// A line of text in pieces, of which some are lower or higher.
 pub(crate) type Runs = Vec<(String, Level)>;
@@ -81,11 +82,17 @@ pub(crate) fn run_width(text: &str, size: f64, bold: bool) -> f64 {
     let Some(face) = face(bold) else { return 0.55 * size * text.chars().count() as f64 };
     let unit = size / f64::from(face.units_per_em());
     let advance = |c: char| face.glyph_index(c).and_then(|g| face.glyph_hor_advance(g));
-    text.chars().map(|c| advance(c).map_or(MISSING * size, |a| f64::from(a) * unit)).sum()
+    let missing = |c: char| if takes_room(c) { MISSING * size } else { 0.0 };
+    text.chars().map(|c| advance(c).map_or_else(|| missing(c), |a| f64::from(a) * unit)).sum()
 }
 
 /// The width of a letter that the font does not have, in sizes: most of these are as wide as they are high.
 const MISSING: f64 = 1.0;
+
+/// Combining marks and joiners (as between the parts of an emoji) take no room of their own.
+fn takes_room(c: char) -> bool {
+    c.width() != Some(0)
+}
 
 /// Whether our own outlines do for the text: the font has all its letters, and they stand side by side from left to right.
 pub(crate) fn is_outlined(text: &str, bold: bool) -> bool {
@@ -195,9 +202,11 @@ pub(crate) fn outlines(text: &str, size: f64, bold: bool, builder: &mut impl Pen
     let unit = size / f64::from(face.units_per_em());
     let mut x = 0.0;
     for c in text.chars() {
-        // A letter that the font does not have is a box, so that it is seen that something is missing.
-        builder.begin(x, unit);
-        face.outline_glyph(face.glyph_index(c).unwrap_or(GlyphId(0)), builder);
+        // A letter that the font does not have is drawn as a box, so that readers see that something is missing.
+        if let Some(glyph) = face.glyph_index(c).or(takes_room(c).then_some(GlyphId(0))) {
+            builder.begin(x, unit);
+            face.outline_glyph(glyph, builder);
+        }
         x += run_width(c.encode_utf8(&mut [0; 4]), size, bold);
     }
 }
@@ -292,6 +301,7 @@ mod tests {
             assert!(!is_outlined(text, false), "{text}");
         }
         assert!(width("日本", 10.0, false) >= 20.0);
+        assert_eq!(width("👩\u{200d}👩", 10.0, false), width("👩👩", 10.0, false));
     }
 
     #[test]

@@ -23,6 +23,7 @@
 //! rasteriser (`tiny-skia`) and the outlines of letters (`ttf-parser`).
 
 mod chart;
+pub mod columns;
 mod label;
 mod layout;
 mod lettering;

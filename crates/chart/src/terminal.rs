@@ -1,15 +1,16 @@
-//! Charts in a terminal: braille dots and blocks, or plain ASCII where those are not to be had.
+//! Charts in a terminal, drawn in braille dots and blocks, or in ASCII signs.
 
 use crate::chart::{Chart, Form, Point, Series};
+use crate::columns::{self, left_aligned, right_aligned};
 use crate::palette::Colour;
 use crate::scale::{Ruler, number, range};
 
-/// Which characters may be used.
+/// Which characters a chart is drawn with. Labels keep the letters they are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Characters {
     /// Braille dots and blocks. Series differ by colour, and by the name at the end of each line.
     Unicode,
-    /// Letters and signs that every terminal has. Series differ by their letter.
+    /// Signs that every terminal has. Series differ by their letter.
     Ascii,
 }
 
@@ -110,7 +111,7 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
     let dots = (4 * height - 1) as f64;
     let y = Ruler::new(chart.y.scale, y_range, (dots, 0.0));
     let ticks = y.ticks(12.0);
-    let margin = ticks.iter().map(|t| number(*t).chars().count()).max().unwrap_or(1) + 1;
+    let margin = ticks.iter().map(|t| columns::width(&number(*t))).max().unwrap_or(1) + 1;
     let columns = width.saturating_sub(margin + 1).max(8);
     let x = Ruler::new(chart.x.scale, x_range, (0.0, (2 * columns - 1) as f64));
     let mut canvas = Canvas::new(columns, height);
@@ -123,14 +124,14 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
         let here = |t: &&f64| (y.place(**t) / 4.0) as usize == line;
         let label = ticks.iter().find(here).map(|t| plain(&number(*t), characters)).unwrap_or_default();
         let bar = if characters == Characters::Ascii { '|' } else { '│' };
-        let mut pieces = vec![(None, format!("{label:>margin$}{bar}"))];
+        let mut pieces = vec![(None, format!("{}{bar}", right_aligned(&label, margin)))];
         pieces.extend(canvas.line(line, chart));
         lines.push(pieces);
     }
     lines.push(vec![(None, foot(columns, margin, characters))]);
     lines.push(vec![(None, names_of(&x, columns, margin + 1, characters))]);
     let label = plain(&chart.x.label, characters);
-    lines.push(vec![(None, format!("{:>1$}", label, margin + 1 + columns))]);
+    lines.push(vec![(None, right_aligned(&label, margin + 1 + columns))]);
     lines.extend(key(chart, width, characters));
     lines
 }
@@ -202,11 +203,11 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
             _ => '█',
         };
         let text = format!("{sign} {}   ", plain(&series.name, characters));
-        if used > 0 && used + text.trim_end().chars().count() > width {
+        if used > 0 && used + columns::width(text.trim_end()) > width {
             lines.push(vec![]);
             used = 0;
         }
-        used += text.chars().count();
+        used += columns::width(&text);
         // Unwrap safety: the list starts with a line.
         lines.last_mut().unwrap().push((tone(chart, position), text));
     }
@@ -214,16 +215,16 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
 }
 
 fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
-    let count = |name: &String| name.chars().count();
-    let names = chart.y.categories.iter().map(count).max().unwrap_or(0).min(width * 2 / 5);
+    let measured = |text: &String| columns::width(&plain(text, characters));
+    let names = chart.y.categories.iter().map(measured).max().unwrap_or(0).min(width * 2 / 5);
     let labels = chart.series.iter().flat_map(|s| &s.points).filter_map(|p| p.label.as_ref());
-    let beside = labels.map(count).max().unwrap_or(0) + 1;
+    let beside = labels.map(measured).max().unwrap_or(0) + 1;
     let columns = width.saturating_sub(names + 1 + beside).max(8);
     let stacked = chart.series.iter().any(|s| s.form == Form::Stacked);
     let x = Ruler::new(chart.x.scale, crate::rows::values_range(chart), (0.0, columns as f64));
     let mut lines: Lines = Vec::new();
     for (row, name) in chart.y.categories.iter().enumerate() {
-        let name = clipped(&plain(name, characters), names);
+        let name = columns::clipped(&plain(name, characters), names, ".");
         if stacked {
             lines.push(stack(chart, row, &name, names, &x, characters));
             continue;
@@ -238,7 +239,7 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
                 };
                 let label =
                     point.label.as_ref().map(|l| format!(" {}", plain(l, characters))).unwrap_or_default();
-                let head = format!("{:<names$} ", name.take().unwrap_or_default());
+                let head = left_aligned(&name.take().unwrap_or_default(), names + 1);
                 lines.push([vec![(None, head)], drawn, vec![(None, label)]].concat());
             }
         }
@@ -246,7 +247,7 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
     if chart.series.iter().any(crate::rows::is_mark) {
         lines.push(vec![(None, names_of(&x, columns, names + 1, characters))]);
     }
-    lines.push(vec![(None, format!("{:>1$}", plain(&chart.x.label, characters), names + 1 + columns))]);
+    lines.push(vec![(None, right_aligned(&plain(&chart.x.label, characters), names + 1 + columns))]);
     if chart.series.len() > 1 {
         lines.extend(key(chart, width, characters));
     }
@@ -271,7 +272,7 @@ fn stack(
     x: &Ruler,
     characters: Characters,
 ) -> Vec<Piece> {
-    let mut pieces = vec![(None, format!("{name:<names$} "))];
+    let mut pieces = vec![(None, left_aligned(name, names + 1))];
     let (mut sum, mut drawn) = (0.0, 0);
     for (position, series) in chart.series.iter().enumerate() {
         for point in crate::rows::in_row(&series.points, row) {
@@ -361,28 +362,27 @@ fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) ->
     cells
 }
 
-/// Text for terminals that may know ASCII only.
+/// Text without control characters. Beside ASCII signs, our own mathematical signs are written in ASCII too; all other letters stay as they are,
+/// because a label in which ä and ö both become `?` names nothing.
 fn plain(text: &str, characters: Characters) -> String {
+    let sign = if characters == Characters::Ascii { '?' } else { '·' };
+    let text: String = text.chars().map(|c| if c.is_control() { sign } else { c }).collect();
     if characters == Characters::Unicode {
-        return text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+        return text;
     }
     let swapped = text.replace('−', "-").replace('±', "+-").replace('·', "*").replace('…', "...");
-    let high = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    let lowered = |c: char| match high.chars().position(|h| h == c) {
-        Some(digit) => char::from_digit(digit as u32, 10).unwrap_or('?'),
-        None if c == '⁻' => '-',
-        None if c.is_ascii() && !c.is_ascii_control() => c,
-        None => '?',
-    };
-    // 10⁹ is 1e9 to a reader of ASCII.
-    let powers = swapped.replace("10⁻", "1e⁻");
-    let powers = high.chars().fold(powers, |text, h| text.replace(&format!("10{h}"), &format!("1e{h}")));
-    powers.chars().map(lowered).collect()
+    lowered_powers(&swapped)
 }
 
-fn clipped(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['.']).collect()
+/// Powers of ten without superscripts: 10⁹ becomes 1e9.
+fn lowered_powers(text: &str) -> String {
+    const HIGH: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    let powers = text.replace("10⁻", "1e⁻");
+    let powers = HIGH.chars().fold(powers, |text, h| text.replace(&format!("10{h}"), &format!("1e{h}")));
+    let lowered = |c: char| match HIGH.chars().position(|h| h == c) {
+        Some(digit) => char::from_digit(digit as u32, 10).unwrap_or(c),
+        None if c == '⁻' => '-',
+        None => c,
+    };
+    powers.chars().map(lowered).collect()
 }

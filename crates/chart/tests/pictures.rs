@@ -1,5 +1,6 @@
 //! Every form of chart, in every kind of picture.
 
+use sottovoce_chart::columns;
 use sottovoce_chart::terminal::{Characters, draw};
 use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series, Size};
 
@@ -119,12 +120,56 @@ fn a_terminal_picture_fits_its_columns_and_ascii_is_ascii() {
             for characters in [Characters::Unicode, Characters::Ascii] {
                 for line in draw(&chart, width, 12, characters) {
                     let line: String = line.into_iter().map(|(_, text)| text).collect();
-                    assert!(line.trim_end().chars().count() <= width, "{} in {width}: {line}", chart.title);
+                    assert!(columns::width(line.trim_end()) <= width, "{} in {width}: {line}", chart.title);
                     assert!(characters == Characters::Unicode || line.is_ascii(), "{line}");
                 }
             }
         }
     }
+}
+
+/// Names that take other numbers of columns than they have characters: precomposed, combining, wide, joined emoji.
+const NAMES: [&str; 5] = ["Zürich", "Zu\u{308}rich", "日本語", "👩\u{200d}👩\u{200d}👧 family", "plain"];
+
+#[test]
+fn rows_line_up_whatever_script_their_names_are_in() {
+    for form in [Form::Bars, Form::Stacked, Form::Marks] {
+        let points = (0..NAMES.len()).map(|row| Point { x: 1.0, y: row as f64, ..Point::default() });
+        let chart =
+            Chart::new("Rows", Axis::new("share", Scale::Linear).between(0.0, 1.0), Axis::rows(NAMES));
+        let chart = chart.with(Series::new("日本", form, points.collect()));
+        for characters in [Characters::Unicode, Characters::Ascii] {
+            let lines: Vec<String> =
+                draw(&chart, 60, 12, characters).iter().map(|line| text_of(line)).collect();
+            let ends: Vec<usize> = lines[..NAMES.len()].iter().map(|line| columns::width(line)).collect();
+            assert!(ends.iter().all(|end| *end == ends[0] && *end > 40), "{lines:#?}");
+            for (line, name) in lines.iter().zip(NAMES) {
+                assert!(line.starts_with(name), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_too_long_for_their_columns_are_cut_to_them() {
+    let names = ["日本語".repeat(20), "e\u{301}".repeat(60), "🙂".repeat(30), "ä".repeat(60)];
+    let points = (0..names.len()).map(|row| Point { x: 1.0, y: row as f64, ..Point::default() });
+    let axis = Axis::new("share", Scale::Linear).between(0.0, 1.0);
+    let chart = Chart::new("Rows", axis, Axis::rows(names.clone())).with(Series::new(
+        "one",
+        Form::Bars,
+        points.collect(),
+    ));
+    let lines: Vec<String> =
+        draw(&chart, 40, 12, Characters::Unicode).iter().map(|line| text_of(line)).collect();
+    for line in &lines[..names.len()] {
+        let bar = line.find('█').expect("a row has a bar");
+        assert_eq!(columns::width(&line[..bar]), 17, "{line}");
+    }
+}
+
+fn text_of(line: &[(Option<usize>, String)]) -> String {
+    line.iter().map(|(_, text)| text.as_str()).collect()
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Values with words beneath each: lines in a terminal, a table in a page.
 
+use sottovoce_chart::columns;
+
 use super::{Block, Emphasis};
 
 /// Columns left free before the words beneath an entry in a terminal.
@@ -103,7 +105,7 @@ impl Listing {
             let cells: Vec<String> = self
                 .in_terminal_of(cells)
                 .zip(&widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
+                .map(|(cell, width)| columns::left_aligned(cell, *width))
                 .collect();
             blocks.push(Block::Piece(Emphasis::Strong, cells.first().cloned().unwrap_or_default()));
             let rest = cells.iter().skip(1).map(String::as_str).collect::<String>();
@@ -128,7 +130,7 @@ impl Listing {
         let given: Vec<usize> = given.collect();
         let longest = |i: usize| {
             let cells = self.entries.iter().filter_map(|entry| self.in_terminal_of(&entry.cells).nth(i));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            cells.map(|cell| columns::width(cell)).max().unwrap_or(0)
         };
         let last = given.len().saturating_sub(1);
         if given.iter().take(last).sum::<usize>() + longest(last) <= width {
@@ -142,6 +144,19 @@ impl Listing {
 mod tests {
     use super::*;
     use crate::render::{Document, Page, html};
+
+    #[test]
+    fn cells_line_up_whatever_script_names_are_in() {
+        let mut listing = Listing::default().column("value", 12).column("share", 6);
+        for name in ["Zu\u{308}rich", "日本語", "🙂", "plain"] {
+            listing.entry([name, "0.5"]);
+        }
+        let mut document = Document::default();
+        document.listing(listing);
+        for line in document.to_string().lines() {
+            assert_eq!(columns::width(line), 15, "{line}");
+        }
+    }
 
     #[test]
     fn a_terminal_and_a_page_show_what_they_have_room_for() {

@@ -10,6 +10,7 @@ use std::fmt;
 
 pub use listing::{Column, Entry, Listing, Shown};
 pub use sottovoce_chart::Chart;
+use sottovoce_chart::columns;
 pub use sottovoce_chart::terminal::Characters;
 pub use table::Table;
 
@@ -232,23 +233,19 @@ fn facts(facts: &[Block], width: usize) -> Vec<(Emphasis, String)> {
         Block::Fact(name, value) => Some((name, value)),
         _ => None,
     });
-    let longest = facts.clone().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let longest = facts.clone().map(|(name, _)| columns::width(name)).max().unwrap_or(0);
     let names = if longest < NAMES { NAMES } else { longest + 2 };
     let line = |(name, value): (&String, &String)| {
-        let lines = cut(&wrap(value, width.saturating_sub(names)), width.saturating_sub(names).max(8));
+        let room = width.saturating_sub(names);
+        let lines =
+            wrap(value, room).iter().flat_map(|line| columns::pieces(line, room.max(8))).collect::<Vec<_>>();
         let lines = lines.join(&format!("\n{:names$}", ""));
-        (Emphasis::Strong, format!("{name:<names$}{lines}").trim_end().to_owned() + "\n")
+        (
+            Emphasis::Strong,
+            format!("{}{lines}", columns::left_aligned(name, names)).trim_end().to_owned() + "\n",
+        )
     };
     facts.map(line).collect()
-}
-
-/// Lines of at most that many columns, also where a single word is longer.
-fn cut(lines: &[String], width: usize) -> Vec<String> {
-    let pieces = |line: &String| -> Vec<String> {
-        let letters: Vec<char> = line.chars().collect();
-        letters.chunks(width).map(|piece| piece.iter().collect()).collect()
-    };
-    lines.iter().flat_map(pieces).collect()
 }
 
 /// Parts within parts, joined by lines.
@@ -302,14 +299,14 @@ fn fitted(pieces: Vec<(Emphasis, String)>, width: usize) -> Vec<(Emphasis, Strin
 
 fn broken(line: Vec<(Emphasis, String)>, width: usize) -> Vec<(Emphasis, String)> {
     let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
-    if text.trim_end().chars().count() <= width {
+    if columns::width(text.trim_end()) <= width {
         return line;
     }
     let indent = text.chars().take_while(|c| *c == ' ').count().min(width / 2);
     let (mut out, mut column) = (vec![(Emphasis::Plain, " ".repeat(indent))], indent);
     for (emphasis, text) in line {
         for word in text.split_whitespace() {
-            let length = word.chars().count();
+            let length = columns::width(word);
             if column > indent && column + 1 + length > width {
                 out.push((Emphasis::Plain, format!("\n{:1$}", "", indent + 2)));
                 column = indent + 2;
@@ -333,12 +330,12 @@ impl fmt::Display for Document {
     }
 }
 
-/// Breaks words into lines of at most `width` characters, where a word is not longer than that.
+/// Breaks words into lines of at most `width` columns; a longer word gets a line by itself.
 fn wrap(words: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in units_kept(words) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if columns::width(line) + 1 + columns::width(&word) <= width => {
                 line.push(' ');
                 line.push_str(&word);
             }
@@ -398,6 +395,19 @@ mod tests {
             "short          value\na longer name  abcdefghi\n               j\n               klm\n"
         );
         assert_eq!(document.to_string(), "short          value\na longer name  abcdefghij klm\n");
+    }
+
+    #[test]
+    fn lines_are_broken_by_columns_and_not_by_characters() {
+        let mut document = Document::default();
+        document.fact("名前", "日本語 日本語日本語日本語").fact("short", "e\u{301}e\u{301}e\u{301}");
+        document.paragraph(Emphasis::Plain, 0, 20, "日本語日本語 日本語日本語 日本語");
+        let text: String =
+            document.laid_out(Page { width: 20, ..Page::default() }).into_iter().map(|p| p.1).collect();
+        assert_eq!(
+            text,
+            "名前      日本語\n          日本語日本\n          語日本語\nshort     e\u{301}e\u{301}e\u{301}\n日本語日本語\n日本語日本語 日本語\n"
+        );
     }
 
     #[test]

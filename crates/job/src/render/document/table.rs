@@ -1,5 +1,7 @@
 //! Tables that turn into lists where they do not fit.
 
+use sottovoce_chart::columns::{self, left_aligned, right_aligned};
+
 use super::Emphasis;
 use crate::render::text::clipped;
 
@@ -120,7 +122,7 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let width = |column: usize| {
-            self.lines().filter_map(|cells| cells.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
+            self.lines().filter_map(|cells| cells.get(column)).map(|c| columns::width(c)).max().unwrap_or(0)
         };
         (0..self.header.len()).map(width).collect()
     }
@@ -129,8 +131,8 @@ impl Table {
     fn in_columns(&self, widths: &[usize]) -> Vec<(Emphasis, String)> {
         let line = |cells: &[String]| {
             let cell = |(i, (cell, width)): (usize, (&String, &usize))| match i {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{:GAP$}{cell:>width$}", ""),
+                0 => left_aligned(cell, *width),
+                _ => right_aligned(cell, GAP + width),
             };
             let text: String = cells.iter().zip(widths).enumerate().map(cell).collect();
             format!("{}\n", text.trim_end())
@@ -145,7 +147,7 @@ impl Table {
 
     /// A heading for each row, and a line for each of its cells. A row without a name goes on with the one before.
     fn as_list(&self, width: usize) -> Vec<(Emphasis, String)> {
-        let names = self.header.iter().skip(1).map(|h| h.chars().count()).max().unwrap_or(0).min(width / 2);
+        let names = self.header.iter().skip(1).map(|h| columns::width(h)).max().unwrap_or(0).min(width / 2);
         let mut pieces = Vec::new();
         for (emphasis, cells) in &self.rows {
             if let Some(name) = cells.first().filter(|name| !name.is_empty()) {
@@ -154,7 +156,7 @@ impl Table {
             for (title, cell) in
                 self.header.iter().zip(cells).skip(1).filter(|(_, cell)| !["", "—"].contains(&cell.as_str()))
             {
-                pieces.push((*emphasis, format!("  {title:<names$}  {}\n", cell.trim_end())));
+                pieces.push((*emphasis, format!("  {}  {}\n", left_aligned(title, names), cell.trim_end())));
             }
         }
         pieces
@@ -177,7 +179,7 @@ mod tests {
         table.row(Emphasis::Plain, ["name", &"1".repeat(40), &"2".repeat(40)]);
         let text: String = table.laid_out(70).into_iter().map(|piece| piece.1).collect();
         assert_eq!(text.lines().count(), 5, "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert!(text.lines().all(|line| columns::width(line) <= 70), "{text}");
         assert_eq!(text.matches("name").count(), 2);
     }
 
@@ -195,6 +197,21 @@ mod tests {
         assert!(crate::render::html::page(&document).contains(name));
     }
 
+    /// The end of each line of a table whose last cells are all filled is the same column of the terminal.
+    #[test]
+    fn columns_line_up_whatever_script_their_labels_are_in() {
+        let mut table = Table::new(["値", "平均", "share"]).names_within(5);
+        for name in ["Zürich", "Zu\u{308}rich", "日本語", "👩\u{200d}👩\u{200d}👧 family", "plain"]
+        {
+            table.row(Emphasis::Plain, [name, "±1", "0.5"]);
+        }
+        for width in [60, 22, 18] {
+            let text: String = table.laid_out(width).into_iter().map(|piece| piece.1).collect();
+            let ends: Vec<usize> = text.lines().map(columns::width).collect();
+            assert!(ends.iter().all(|end| *end == ends[0] && *end <= width), "{text}");
+        }
+    }
+
     fn text(width: usize) -> String {
         table().laid_out(width).into_iter().map(|piece| piece.1).collect()
     }
@@ -202,7 +219,7 @@ mod tests {
     #[test]
     fn a_table_has_columns_where_they_fit_and_is_a_list_elsewhere() {
         assert_eq!(text(80), "who    value  share\nusers   12.5      1\n       ± 0.1\n");
-        assert!(text(18).lines().all(|line| line.chars().count() <= 18));
+        assert!(text(18).lines().all(|line| columns::width(line) <= 18));
         assert_eq!(text(18), "users\n  value  12.5\n  share  1\n  value  ± 0.1\n");
     }
 }
