@@ -50,20 +50,46 @@ fn all() -> Vec<Chart> {
     ]
 }
 
-/// Elements are closed in the order in which they were opened.
+/// Panics where an XML parser refuses the picture.
 fn assert_well_formed(svg: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    for tag in svg.split('<').skip(1) {
-        let (tag, _) = tag.split_once('>').expect("a tag ends");
-        assert!(!tag.contains('<'), "{tag}");
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
-        match tag {
-            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
-            _ if tag.ends_with('/') => {}
-            _ => open.push(name),
-        }
+    roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
+}
+
+/// Whatever names and notes contain, a parser reads back exactly that, and finds no element that is not ours.
+#[test]
+fn labels_are_never_markup() {
+    const HOSTILE: &str = "</text><script>alert(\"1\" & '2')</script> <!-- ]]> &lt; é 日本";
+    let point = |row: usize| Point {
+        x: 1.0,
+        y: row as f64,
+        label: Some(HOSTILE.into()),
+        note: Some(HOSTILE.into()),
+        ..Point::default()
+    };
+    let rows = Chart::new(HOSTILE, Axis::new(HOSTILE, Scale::Linear), Axis::rows([HOSTILE, "<&>\"'"]))
+        .with(Series::new(HOSTILE, Form::Bars, (0..2).map(point).collect()))
+        .saying(HOSTILE);
+    let axis = || Axis::new(HOSTILE, Scale::Linear);
+    let plane = Chart::new(HOSTILE, axis(), axis())
+        .with(Series::new(HOSTILE, Form::Marks, vec![point(0), point(1)]))
+        .remarking(Annotation::Mark { x: 1.0, y: 0.5, label: HOSTILE.into() })
+        .saying(HOSTILE);
+    for chart in [rows, plane] {
+        let svg = chart.svg(Size::WIDE);
+        let parsed = roxmltree::Document::parse(&svg).unwrap();
+        let of = |tag: &'static str| parsed.descendants().filter(move |node| node.has_tag_name(tag));
+        assert_eq!(of("script").count(), 0);
+        assert_eq!(of("desc").next().unwrap().text(), Some(HOSTILE));
+        assert!(of("title").all(|title| title.text() == Some(HOSTILE)) && of("title").count() == 3);
+        let inline =
+            format!("<html xmlns=\"http://www.w3.org/1999/xhtml\">{}</html>", chart.inline_svg(Size::NARROW));
+        let parsed = roxmltree::Document::parse(&inline).unwrap();
+        let svg = parsed.descendants().find(|node| node.attribute("aria-label").is_some()).unwrap();
+        assert!(svg.attribute("aria-label").unwrap().starts_with(HOSTILE));
     }
-    assert!(open.is_empty(), "{open:?}");
+    let simple = bars(Form::Bars, &["a < b & \"c\" > 'd'", "two"]).svg(Size::WIDE);
+    let parsed = roxmltree::Document::parse(&simple).unwrap();
+    assert!(parsed.descendants().any(|node| node.attribute("data-words") == Some("a < b & \"c\" > 'd'")));
 }
 
 #[test]
