@@ -20,7 +20,7 @@ pub type Piece = (Option<usize>, String);
 /// The lines of a picture.
 pub type Lines = Vec<Vec<Piece>>;
 
-/// Draws a chart in so many columns; charts of rows take the height they need.
+/// Draws a chart in `width` columns and `height` lines; a chart of rows is as high as it needs to be.
 pub fn draw(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
     let width = width.max(24);
     let lines = if chart.has_rows() {
@@ -51,12 +51,12 @@ fn tone(chart: &Chart, position: usize) -> Option<usize> {
     }
 }
 
-/// The letter of a series in ASCII.
+/// The letter that marks a series where ASCII signs are used.
 fn letter(position: usize) -> char {
     char::from(b"ox+*#@%&"[position % 8])
 }
 
-/// The cells of a plane: dots within each, the series that was drawn last, and a letter instead of dots.
+/// The cells of a plot. Each has its dots, the series that was drawn last, and possibly a letter that replaces the dots.
 struct Canvas {
     columns: usize,
     lines: usize,
@@ -68,7 +68,7 @@ impl Canvas {
         Canvas { columns, lines, cells: vec![(0, None, None); columns * lines] }
     }
 
-    /// Sets the dot at a place in units of dots: two to a column, four to a line.
+    /// Sets the dot at a position in units of dots: two per column, four per line.
     fn dot(&mut self, x: f64, y: f64, series: usize, letter: Option<char>) {
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         if !(x >= 0.0 && y >= 0.0) {
@@ -92,7 +92,7 @@ impl Canvas {
     }
 }
 
-/// Neighbours of one colour become one piece.
+/// Joins neighbouring pieces of the same colour.
 fn joined(pieces: impl Iterator<Item = Piece>) -> Vec<Piece> {
     let mut out: Vec<Piece> = Vec::new();
     for (colour, text) in pieces {
@@ -172,7 +172,7 @@ fn foot(columns: usize, margin: usize, characters: Characters) -> String {
     format!("{:margin$}{corner}{}", "", dash.repeat(columns))
 }
 
-/// The names of the ticks, each centred beneath its place; the ruler may have several dots to a column.
+/// The labels of the ticks, each centred below its position. The ruler may have several dots per column.
 fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) -> String {
     let mut line = vec![' '; margin + columns];
     let dots = (x.place(x.high) / columns as f64).ceil().max(1.0);
@@ -187,7 +187,7 @@ fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) ->
     line.into_iter().collect::<String>().trim_end().to_owned()
 }
 
-/// Which series is which.
+/// The legend.
 fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
     let mut lines: Lines = vec![vec![]];
     let mut used = 0;
@@ -254,7 +254,7 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
     lines
 }
 
-/// A bar of that many columns.
+/// A bar of `length` columns, drawn to an eighth of a column.
 fn bar(length: f64, characters: Characters) -> String {
     if characters == Characters::Ascii {
         return "=".repeat(length.round().max(0.0) as usize);
@@ -286,14 +286,15 @@ fn stack(
     pieces
 }
 
-/// Whether a series of a chart of rows has no line of its own: what the others are compared with, and single places beside intervals.
+/// Whether a series in a chart of rows is drawn over the lines of other series instead of in its own line: references, and points without intervals when
+/// other series have them.
 fn is_laid_over(chart: &Chart, series: &Series) -> bool {
     let has_intervals = |s: &Series| s.points.iter().any(|p| p.interval.is_some());
     let beside = chart.series.iter().any(|s| crate::rows::is_mark(s) && has_intervals(s));
     series.form == Form::Marks && (series.reference || beside && !has_intervals(series))
 }
 
-/// The sign of a series that is laid over others.
+/// The sign of a series that is drawn over others.
 fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
     let series = &chart.series[position];
     let is_range = series.points.iter().any(|p| p.interval.is_some());
@@ -317,7 +318,7 @@ fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
     }
 }
 
-/// The cells of an interval, with what it is compared with behind and over them.
+/// The cells of an interval, with references behind and over them.
 fn marked(
     chart: &Chart,
     row: usize,
@@ -339,7 +340,7 @@ fn marked(
             }
         }
     }
-    // A range shows only where nothing else is.
+    // A reference interval is drawn behind everything else.
     for (i, piece, _) in
         laid.into_iter().filter(|(i, _, above)| *above || cells[*i].1 == " ").collect::<Vec<_>>()
     {
@@ -348,7 +349,7 @@ fn marked(
     joined(cells.into_iter())
 }
 
-/// An interval with its mark.
+/// An interval with the mark of its value.
 fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> Vec<char> {
     let (dash, mark, left, right) =
         if characters == Characters::Ascii { ('-', 'o', '[', ']') } else { ('─', '●', '├', '┤') };

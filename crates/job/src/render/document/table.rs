@@ -1,4 +1,4 @@
-//! Tables that turn into lists where they do not fit.
+//! Tables, which become lists where they do not fit.
 
 use sottovoce_chart::columns::{self, left_aligned, right_aligned};
 
@@ -8,15 +8,15 @@ use crate::render::text::clipped;
 /// Rows and columns, with a name for each row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What the columns are called; the first one is that of the names.
+    /// The names of the columns. The first column has the names of the rows.
     pub header: Vec<String>,
-    /// What the columns mean, in few words; empty if that is said elsewhere.
+    /// What the columns mean, in few words; may be empty.
     pub meaning: Vec<String>,
-    /// The rows: how each stands out, and its cells, of which the first is its name.
+    /// The rows: emphasis and cells. The first cell is the name of the row.
     pub rows: Vec<(Emphasis, Vec<String>)>,
-    /// Columns that a terminal leaves for names before it cuts them; a page shows them whole. None is as many as they have.
+    /// Least width to which a terminal may cut the names of rows. A page shows them whole. With `None` they are not cut.
     pub names_within: Option<usize>,
-    /// Most columns of the name of a column in a terminal.
+    /// Largest width of the name of a column in a terminal.
     pub columns_within: Option<usize>,
 }
 
@@ -35,13 +35,13 @@ impl Table {
         self
     }
 
-    /// Lets a terminal cut the names of rows that do not fit, but not below so many columns.
+    /// Lets a terminal cut names of rows that do not fit, to `least` columns at least.
     pub fn names_within(mut self, least: usize) -> Self {
         self.names_within = Some(least);
         self
     }
 
-    /// Lets a terminal cut the names of columns to so many columns.
+    /// Lets a terminal cut the names of columns to `most` columns.
     pub fn columns_within(mut self, most: usize) -> Self {
         self.columns_within = Some(most);
         self
@@ -61,7 +61,7 @@ impl Table {
         self.cut(width).fitted(width)
     }
 
-    /// The table with names that a terminal has room for.
+    /// The table with its names cut to the room there is.
     fn cut(&self, width: usize) -> Table {
         let mut table = self.clone();
         if let Some(most) = self.columns_within {
@@ -81,7 +81,7 @@ impl Table {
         let whole = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         match whole {
             _ if whole <= width => self.in_columns(&widths),
-            // Two tables one above the other, both with the names.
+            // Two tables, one above the other, both with the names of the rows.
             _ if whole + widths[0] < 2 * width - 12 && width >= 60 => {
                 let (left, right) = self.halves(&widths, width);
                 let blank = (Emphasis::Plain, "\n".to_owned());
@@ -105,7 +105,7 @@ impl Table {
         (self.picked(left), self.picked(right))
     }
 
-    /// Some of the columns; a row of which nothing but its name would be left blank is left out.
+    /// The table with some of its columns, without rows that become empty.
     fn picked(&self, pick: impl Fn(&Vec<String>) -> Vec<String>) -> Table {
         let rows = self.rows.iter().map(|(emphasis, cells)| (*emphasis, pick(cells)));
         Table {
@@ -127,7 +127,7 @@ impl Table {
         (0..self.header.len()).map(width).collect()
     }
 
-    /// The first column to the left, all others to the right.
+    /// The first column is left-aligned, all others are right-aligned.
     fn in_columns(&self, widths: &[usize]) -> Vec<(Emphasis, String)> {
         let line = |cells: &[String]| {
             let cell = |(i, (cell, width)): (usize, (&String, &usize))| match i {
@@ -145,7 +145,7 @@ impl Table {
         pieces
     }
 
-    /// A heading for each row, and a line for each of its cells. A row without a name goes on with the one before.
+    /// A heading for each row and a line for each of its cells. A row without a name continues the row before.
     fn as_list(&self, width: usize) -> Vec<(Emphasis, String)> {
         let names = self.header.iter().skip(1).map(|h| columns::width(h)).max().unwrap_or(0).min(width / 2);
         let mut pieces = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(text.matches("name").count(), 2);
     }
 
-    /// A terminal gives names the room that is left, and a page all of it.
+    /// A terminal cuts names to the room that is left; a page shows them whole.
     #[test]
     fn names_are_cut_only_where_there_is_no_room() {
         let name = "a label of thirty-two characters";
