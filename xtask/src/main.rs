@@ -1,15 +1,18 @@
-//! Chores of this repository: `cargo xtask test` runs all that must pass, `cargo xtask test --full` the long form.
+//! Commands for work on this repository. `cargo xtask test` runs everything that must pass, `cargo xtask test --full` also the long tests.
 
 use std::env;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+mod advisories;
 mod licences;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]   formatting, lints, documentation, licences and all tests;
-                                   --full adds the long statistical runs and much more fuzzing
-       cargo xtask licences        only the licence check";
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences and all tests;
+                                        --full adds the long statistical tests and much more fuzzing
+       cargo xtask licences             checks the licences of all dependencies
+       cargo xtask advisories           looks for security advisories about them, with cargo-deny;
+                                        exit code 1 if there are any, 3 if it could not check";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
         ["test"] => test(false),
         ["test", "--full"] => test(true),
         ["licences"] => licences::check(),
+        ["advisories"] => return advisories::check(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -25,10 +29,10 @@ fn main() -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Property tests on the same cases each time: what passes once passes again.
+/// Property tests try the same cases each time, so that a test that passed does not fail by chance later.
 const QUICK: [(&str, &str); 1] = [("PROPTEST_RNG_SEED", "20261115")];
 
-/// Property tests on new and more cases, and the long statistical runs.
+/// Property tests try new and more cases; the long statistical tests run too.
 const FULL: [(&str, &str); 2] = [("SOTTOVOCE_FULL", "1"), ("PROPTEST_CASES", "4096")];
 
 fn test(full: bool) -> bool {
@@ -47,7 +51,7 @@ fn test(full: bool) -> bool {
         && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
 }
 
-/// Runs cargo and says how long it took.
+/// Runs cargo and prints how long it took.
 fn step(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
     println!("== {name}: cargo {}", arguments.join(" "));
     let started = Instant::now();
