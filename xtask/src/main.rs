@@ -6,13 +6,15 @@ use std::time::Instant;
 
 mod advisories;
 mod licences;
+mod package;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]        formatting, lints, documentation, licences and all tests;
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests;
                                         --full adds the long statistical tests and much more fuzzing
        cargo xtask licences             checks the licences of all dependencies
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
-                                        exit code 1 if there are any, 3 if it could not check";
+                                        exit code 1 if there are any, 3 if it could not check
+       cargo xtask package [--verify]   makes the packages to publish; --verify builds them too";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
         ["test", "--full"] => test(true),
         ["licences"] => licences::check(),
         ["advisories"] => return advisories::check(),
+        ["package"] => package::check(false),
+        ["package", "--verify"] => package::check(true),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -48,6 +52,7 @@ fn test(full: bool) -> bool {
             &[("RUSTDOCFLAGS", "-D warnings")],
         )
         && licences::check()
+        && package::check(false)
         && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
 }
 
