@@ -1,39 +1,38 @@
-//! Refuses a dependency whose licence we have not agreed to.
+//! Refuses dependencies whose licence is not in the list of `deny.toml`.
+//!
+//! `cargo deny check licenses` does the same with that list; this check needs nothing but cargo.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Licences that may be linked into a program under MIT or Apache-2.0 without further duties.
-const ALLOWED: [&str; 12] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+const DENY: &str = include_str!("../../deny.toml");
 
 /// Checks every package that cargo knows for this workspace.
 pub fn check() -> bool {
     println!("== licences");
-    let packages = match packages() {
-        Ok(packages) => packages,
-        Err(why) => {
-            eprintln!("licences: {why}");
-            return false;
+    match allowed().and_then(|allowed| Ok((allowed, packages()?))) {
+        Ok((allowed, packages)) => check_packages(&packages, &allowed),
+        Err(reason) => {
+            eprintln!("licences: {reason}");
+            false
         }
-    };
-    let refused: Vec<String> = packages.iter().filter_map(refusal).collect();
+    }
+}
+
+fn check_packages(packages: &[Value], allowed: &[String]) -> bool {
+    let refused: Vec<String> = packages.iter().filter_map(|package| refusal(package, allowed)).collect();
     refused.iter().for_each(|line| eprintln!("licences: {line}"));
     println!("== licences: {} packages, {} refused", packages.len(), refused.len());
     refused.is_empty()
+}
+
+/// The licences that `deny.toml` allows.
+fn allowed() -> Result<Vec<String>, String> {
+    let deny: toml::Table = DENY.parse().map_err(|error| format!("deny.toml: {error}"))?;
+    let list = deny.get("licenses").and_then(|section| section.get("allow")).and_then(toml::Value::as_array);
+    let names = list.map(|list| list.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect());
+    names.ok_or_else(|| "deny.toml has no list `allow` in [licenses]".into())
 }
 
 fn packages() -> Result<Vec<Value>, String> {
@@ -49,20 +48,23 @@ fn packages() -> Result<Vec<Value>, String> {
     }
 }
 
-fn refusal(package: &Value) -> Option<String> {
+fn refusal(package: &Value, allowed: &[String]) -> Option<String> {
     let name = package["name"].as_str().unwrap_or("?");
     match package["license"].as_str() {
-        Some(expression) if is_allowed(expression) => None,
-        Some(expression) => Some(format!("{name} is under {expression}")),
+        Some(expression) if is_allowed(expression, allowed) => None,
+        Some(expression) => {
+            Some(format!("{name} is licensed under {expression}, which deny.toml does not allow"))
+        }
         None => Some(format!("{name} names no licence")),
     }
 }
 
-/// Whether an SPDX expression can be met by allowed licences alone. `A/B` is the old form of `A OR B`. Parentheses are
-/// read as far as crates use them: a conjunction of alternatives.
-fn is_allowed(expression: &str) -> bool {
+/// Whether the allowed licences alone satisfy an SPDX expression. `A/B` is the old form of `A OR B`. Parentheses are dropped, which is
+/// right for the forms that crates use: alternatives, and conjunctions of alternatives.
+fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let flat = expression.replace('/', " OR ").replace(['(', ')'], "");
-    flat.split(" AND ").all(|part| part.split(" OR ").any(|licence| ALLOWED.contains(&licence.trim())))
+    let is_listed = |licence: &str| allowed.iter().any(|name| name == licence.trim());
+    flat.split(" AND ").all(|part| part.split(" OR ").any(is_listed))
 }
 
 #[cfg(test)]
@@ -70,12 +72,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_read_as_crates_write_them() {
-        assert!(is_allowed("MIT OR Apache-2.0"));
-        assert!(is_allowed("MIT/Apache-2.0"));
-        assert!(is_allowed("(MIT OR Apache-2.0) AND Unicode-3.0"));
-        assert!(is_allowed("GPL-3.0-only OR MIT"));
-        assert!(!is_allowed("GPL-3.0-only"));
-        assert!(!is_allowed("MIT AND GPL-3.0-only"));
+    fn the_list_of_deny_toml_decides() {
+        let allowed = allowed().unwrap();
+        for expression in [
+            "MIT OR Apache-2.0",
+            "MIT/Apache-2.0",
+            "(MIT OR Apache-2.0) AND Unicode-3.0",
+            "GPL-3.0-only OR MIT",
+        ] {
+            assert!(is_allowed(expression, &allowed), "{expression}");
+            assert!(!is_allowed(expression, &[]), "{expression}");
+        }
+        for expression in ["GPL-3.0-only", "MIT AND GPL-3.0-only", "MITx"] {
+            assert!(!is_allowed(expression, &allowed), "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_package_without_an_allowed_licence_is_refused() {
+        let package = |licence: Value| serde_json::json!({ "name": "x", "license": licence });
+        let packages = [package("MIT".into()), package("GPL-3.0-only".into()), package(Value::Null)];
+        let refused = |package: &&Value| refusal(package, &["MIT".into()]).is_some();
+        assert_eq!(packages.iter().filter(refused).count(), 2);
+        assert!(
+            !check_packages(&packages, &["MIT".into()]) && check_packages(&packages[..1], &["MIT".into()])
+        );
     }
 }

@@ -1,19 +1,24 @@
-//! Chores of this repository: `cargo xtask test` runs all that must pass, `cargo xtask test --full` the long form; `cargo xtask bench` measures.
+//! Commands for work on this repository. `cargo xtask test` runs everything that must pass, `cargo xtask test --full` also the long tests; `cargo xtask bench` measures.
 
 use std::env;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+mod advisories;
 mod bench;
 mod licences;
+mod package;
 mod quotes;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]   formatting, lints, documentation, licences and all tests;
-                                   --full adds the long statistical runs and much more fuzzing
-       cargo xtask licences        only the licence check
-       cargo xtask bench [--full]  runs the benches and writes benches/RESULTS.md and the figures that the documents quote from it;
-                                   --full adds the long cases";
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests;
+                                        --full adds the long statistical tests and much more fuzzing
+       cargo xtask licences             checks the licences of all dependencies
+       cargo xtask advisories           looks for security advisories about them, with cargo-deny;
+                                        exit code 1 if there are any, 3 if it could not check
+       cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
+       cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
+                                        --full adds the long cases";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -23,6 +28,9 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(false),
         ["bench", "--full"] => bench::run(true),
         ["licences"] => licences::check(),
+        ["advisories"] => return advisories::check(),
+        ["package"] => package::check(false),
+        ["package", "--verify"] => package::check(true),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -31,10 +39,10 @@ fn main() -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Property tests on the same cases each time: what passes once passes again.
+/// Property tests try the same cases each time, so that a test that passed does not fail by chance later.
 const QUICK: [(&str, &str); 1] = [("PROPTEST_RNG_SEED", "20261115")];
 
-/// Property tests on new and more cases, and the long statistical runs.
+/// Property tests try new and more cases; the long statistical tests run too.
 const FULL: [(&str, &str); 2] = [("SOTTOVOCE_FULL", "1"), ("PROPTEST_CASES", "4096")];
 
 fn test(full: bool) -> bool {
@@ -50,10 +58,11 @@ fn test(full: bool) -> bool {
             &[("RUSTDOCFLAGS", "-D warnings")],
         )
         && licences::check()
+        && package::check(false)
         && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
 }
 
-/// Runs cargo and says how long it took.
+/// Runs cargo and prints how long it took.
 fn step(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
     println!("== {name}: cargo {}", arguments.join(" "));
     let started = Instant::now();

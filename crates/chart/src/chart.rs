@@ -1,56 +1,56 @@
-//! What a chart says, independent of how it is drawn.
+//! The content of a chart, independent of how it is drawn.
 
 use crate::scale::{Scale, number};
 use crate::scene::Size;
 
-/// A chart: axes, series, annotations, and what they show in words.
+/// A chart: axes, series, annotations, and a caption that says what they show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it is about, in a line.
+    /// What the chart is about.
     pub title: String,
-    /// Under which circumstances, in a line.
+    /// The conditions under which the data hold, such as the protocol and the prior.
     pub subtitle: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis. If it has categories, the chart consists of rows: bars or intervals that lie.
+    /// The vertical axis. If it has categories, the chart consists of rows: horizontal bars or intervals.
     pub y: Axis,
-    /// What is drawn.
+    /// The data.
     pub series: Vec<Series>,
-    /// Places worth a remark.
+    /// Marked points and lines.
     pub annotations: Vec<Annotation>,
-    /// What is to be seen, in sentences: the caption, and the text alternative.
+    /// What the chart shows, in sentences. It is also the text alternative for readers who cannot see the chart.
     pub caption: String,
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it measures. `S_mu` is written with a subscript.
+    /// What it measures. `S_mu` is shown with a subscript.
     pub label: String,
-    /// How numbers become places.
+    /// How values are mapped to positions.
     pub scale: Scale,
-    /// The numbers at both ends; without it, those that the data need.
+    /// The values at both ends; by default, those that contain the data.
     pub range: Option<(f64, f64)>,
-    /// Names of rows, from the top; numbers on this axis are then positions in this list.
+    /// Names of rows, from the top. Values on this axis are then indices into this list.
     pub categories: Vec<String>,
 }
 
-/// Data of one kind, with a name and a colour.
+/// Data with a name and a colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What the reader calls it.
+    /// The name that readers see.
     pub name: String,
     /// How it is drawn.
     pub form: Form,
     /// The data, in drawing order.
     pub points: Vec<Point>,
-    /// Position in the list of colours; without it, that of the series in the chart.
+    /// Index into the list of colours; by default, the index of the series in the chart.
     pub colour: Option<usize>,
-    /// Whether it is a reference (a limit, a bound): thin, dashed, without a colour of its own.
+    /// Whether it is a reference (a limit, a bound), drawn thin, dashed and grey.
     pub reference: bool,
 }
 
-/// How a series is drawn. Bars belong to charts of rows; elsewhere their points are marks.
+/// How a series is drawn. Only charts of rows have bars; in other charts, points of a bar series are marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A line through the points, with a band where points have an interval.
@@ -63,38 +63,38 @@ pub enum Form {
     Stacked,
 }
 
-/// A datum.
+/// A data point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Where it is horizontally.
+    /// Horizontal value.
     pub x: f64,
-    /// Where it is vertically.
+    /// Vertical value.
     pub y: f64,
-    /// The interval around its value (in rows: horizontal, else vertical).
+    /// The interval around its value: horizontal in charts of rows, vertical in others.
     pub interval: Option<(f64, f64)>,
-    /// What is written beside it, in rows.
+    /// The text beside it, in charts of rows.
     pub label: Option<String>,
-    /// What a hovering reader is told; without it, the coordinates.
+    /// The text that appears under the pointer; by default, the coordinates.
     pub note: Option<String>,
 }
 
-/// A remark.
+/// A marked point or line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Annotation {
-    /// A ring around a place, with words beside it.
+    /// A ring around a point, with a label beside it.
     Mark {
-        /// The place.
+        /// Horizontal value.
         x: f64,
-        /// The place.
+        /// Vertical value.
         y: f64,
-        /// The words.
+        /// The label.
         label: String,
     },
-    /// A vertical line with words.
+    /// A vertical line with a label.
     Vertical {
-        /// Where it stands.
+        /// Horizontal value.
         x: f64,
-        /// The words.
+        /// The label.
         label: String,
     },
 }
@@ -113,7 +113,7 @@ impl Chart {
         }
     }
 
-    /// Adds the circumstances.
+    /// Sets the subtitle.
     pub fn under(mut self, subtitle: impl Into<String>) -> Self {
         self.subtitle = subtitle.into();
         self
@@ -125,13 +125,13 @@ impl Chart {
         self
     }
 
-    /// Adds a remark.
+    /// Adds an annotation.
     pub fn remarking(mut self, annotation: Annotation) -> Self {
         self.annotations.push(annotation);
         self
     }
 
-    /// Adds what is to be seen.
+    /// Sets the caption.
     pub fn saying(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
@@ -142,27 +142,28 @@ impl Chart {
         !self.y.categories.is_empty()
     }
 
-    /// A picture for a file: SVG that follows the reader's light or dark surroundings.
+    /// An SVG file that follows the reader's light or dark mode.
     pub fn svg(&self, size: Size) -> String {
         crate::svg::file(self, &self.scene(size))
     }
 
-    /// The same picture within HTML; the page brings [`style`](crate::style), the outlines of letters ([`glyphs`](crate::glyphs)) and what happens when a reader points at something.
+    /// The same picture for an HTML page. The page must contain [`style`](crate::style) and the outlines of the letters ([`glyphs`](crate::glyphs)); a script
+    /// may show the title of a point under the pointer.
     pub fn inline_svg(&self, size: Size) -> String {
         crate::svg::inline(self, &self.scene(size))
     }
 
-    /// A picture for a file: PNG, `scale` dots for each unit of the size.
+    /// A PNG file with `scale` pixels for each unit of the size.
     pub fn png(&self, size: Size, scale: f32) -> Vec<u8> {
         crate::png::encode(&self.scene(size), scale)
     }
 
-    /// The name of a place on the vertical axis.
+    /// The name of the row at a vertical value.
     pub(crate) fn row(&self, y: f64) -> Option<&str> {
         self.y.categories.get(y as usize).map(String::as_str)
     }
 
-    /// What a hovering reader is told about a point.
+    /// The text that appears when a reader points at a data point.
     pub fn told(&self, series: &Series, point: &Point) -> String {
         if let Some(note) = &point.note {
             return note.clone();
@@ -182,12 +183,12 @@ impl Chart {
 }
 
 impl Axis {
-    /// An axis that is as long as the data need.
+    /// An axis whose range is found from the data.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
         Axis { label: label.into(), scale, range: None, categories: vec![] }
     }
 
-    /// An axis between two numbers.
+    /// Sets the range.
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
@@ -206,19 +207,19 @@ impl Series {
         Series { name: name.into(), form, points, colour: None, reference: false }
     }
 
-    /// A line through places.
+    /// A line through points.
     pub fn line(name: impl Into<String>, places: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let point = |(x, y)| Point { x, y, ..Point::default() };
         Series::new(name, Form::Line, places.into_iter().map(point).collect())
     }
 
-    /// The same as a reference.
+    /// Marks the series as a reference.
     pub fn as_reference(mut self) -> Self {
         self.reference = true;
         self
     }
 
-    /// The same in the colour of that position.
+    /// Sets the colour, as an index into the list of colours.
     pub fn coloured(mut self, colour: usize) -> Self {
         self.colour = Some(colour);
         self

@@ -1,17 +1,17 @@
-//! Where a name finds room among lines and other names.
+//! Finds room for labels among lines and other labels.
 //!
-//! Every place beside the line is tried; the best one covers nothing, and is nearer to its own line than to any other.
+//! Positions all along a line are tried. A label must not cover anything; among the positions left, those far from other lines cost least.
 
 use crate::layout::Frame;
 use crate::lettering;
 
-/// Samples along a line are at most this far apart.
+/// Largest distance between the sample points along a line.
 const STEP: f64 = 4.0;
 
-/// A line is told from others where these are at least this far away.
+/// A label is placed where other lines are at least this far away, if there is such a place.
 const ALONE: f64 = 9.0;
 
-/// A name to be placed.
+/// A label to be placed.
 pub(crate) struct Label<'a> {
     pub text: &'a str,
     pub size: f64,
@@ -27,7 +27,7 @@ struct Rectangle {
 }
 
 impl Rectangle {
-    /// The space of a text whose baseline begins at that place.
+    /// The space of a label whose baseline begins at `(x, y)`.
     fn of(label: &Label<'_>, (x, y): (f64, f64)) -> Self {
         let width = lettering::width(label.text, label.size, label.bold);
         Rectangle { left: x, right: x + width, top: y - 0.82 * label.size, bottom: y + 0.28 * label.size }
@@ -40,7 +40,7 @@ impl Rectangle {
             && other.top < self.bottom + 2.0
     }
 
-    /// How far a place is from the rectangle; 0 within.
+    /// Distance of a point from the rectangle; 0 inside.
     fn distance(&self, (x, y): (f64, f64)) -> f64 {
         let dx = (self.left - x).max(x - self.right).max(0.0);
         let dy = (self.top - y).max(y - self.bottom).max(0.0);
@@ -48,10 +48,10 @@ impl Rectangle {
     }
 }
 
-/// What already has its place.
+/// What labels must not cover: lines, marks, and labels that have been placed.
 pub(crate) struct Crowd {
     pub frame: Frame,
-    /// Samples of lines and marks, with the series they belong to.
+    /// Sample points of lines and marks, with the index of their series.
     samples: Vec<(usize, (f64, f64))>,
     names: Vec<Rectangle>,
 }
@@ -61,7 +61,7 @@ impl Crowd {
         Crowd { frame, samples: vec![], names: vec![] }
     }
 
-    /// Lets a series take its place.
+    /// Adds a series.
     pub(crate) fn settle(&mut self, owner: usize, places: &[(f64, f64)], joined: bool) {
         self.samples.extend(places.iter().filter(|p| !p.0.is_nan()).map(|p| (owner, *p)));
         if !joined {
@@ -77,7 +77,7 @@ impl Crowd {
         }
     }
 
-    /// A place beside the line of a series; none if every one covers something.
+    /// A position beside the line of a series; none if every candidate covers something.
     pub(crate) fn beside(&mut self, owner: usize, label: &Label<'_>) -> Option<(f64, f64)> {
         let width = lettering::width(label.text, label.size, label.bold);
         let anchors = self.anchors(owner);
@@ -95,7 +95,7 @@ impl Crowd {
         self.best(candidates.collect::<Vec<_>>(), label, Some(owner), 4.0)
     }
 
-    /// The places of a series that no other series comes near; all of them if there are none such.
+    /// The sample points of a series that are far from all other series; all of its points if none are.
     fn anchors(&self, owner: usize) -> Vec<(f64, f64)> {
         let own: Vec<(f64, f64)> = self.samples.iter().filter(|s| s.0 == owner).map(|s| s.1).collect();
         let far = |(x, y): &(f64, f64)| {
@@ -105,7 +105,7 @@ impl Crowd {
         if alone.is_empty() { own } else { alone }
     }
 
-    /// A place near the top of a vertical line.
+    /// A position near the top of a vertical line.
     pub(crate) fn along(&mut self, x: f64, label: &Label<'_>) -> Option<(f64, f64)> {
         let width = lettering::width(label.text, label.size, label.bold);
         let heights = (0..12).map(|i| self.frame.top + 11.0 + 16.0 * f64::from(i));
@@ -113,7 +113,7 @@ impl Crowd {
         self.best(candidates.collect::<Vec<_>>(), label, None, 20.0)
     }
 
-    /// A place around a mark, and where a line from the mark meets it.
+    /// A position around a mark, and the end of the line from the mark to it.
     pub(crate) fn around(
         &mut self,
         (x, y): (f64, f64),
@@ -143,7 +143,7 @@ impl Crowd {
         Some((place, near))
     }
 
-    /// The candidate with the lowest cost, which then is taken. Later candidates cost up to `patience` more.
+    /// The candidate with the lowest cost, whose space is then taken. Later candidates cost up to `patience` more.
     fn best(
         &mut self,
         candidates: Vec<(f64, f64)>,
@@ -160,7 +160,7 @@ impl Crowd {
         Some(place)
     }
 
-    /// None where the name would cover something or leave the frame.
+    /// The cost of a position: high near other series. None if the label would cover something or leave the frame.
     fn cost(&self, label: &Label<'_>, place: (f64, f64), owner: Option<usize>) -> Option<f64> {
         let space = Rectangle::of(label, place);
         let Frame { left, right, top, bottom } = self.frame;

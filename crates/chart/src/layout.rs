@@ -1,4 +1,4 @@
-//! From a chart to a scene: headings, axes, lines and marks in a plane.
+//! Layout: turns a chart into a scene of headings, axes, lines and marks. Charts of rows are in [`rows`].
 
 use crate::chart::{Annotation, Axis, Chart, Form, Point, Series};
 use crate::label::{Crowd, Label};
@@ -20,19 +20,19 @@ const LINES: usize = 9;
 /// Most lines of a name in a legend.
 const NAME_LINES: usize = 3;
 
-/// How far down the next line of a legend is.
+/// Distance between the lines of a legend.
 const STEP: f64 = 18.0;
 
-/// The least height of what is drawn: under a long legend a picture is higher than it was asked to be.
+/// Least height of the plot. A picture with a long legend becomes higher than requested.
 const LEAST_HEIGHT: f64 = 140.0;
 
-/// A label in the margin may be moved this far from the end of its line.
+/// Largest distance between a label in the margin and the end of its line.
 const MOVED: f64 = 15.0;
 
-/// Lines whose ends are closer than this cannot be told apart there.
+/// Least distance between the ends of two lines that are labelled in the margin.
 const TOLD_APART: f64 = 2.5;
 
-/// Where the data are drawn.
+/// The rectangle in which the data are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub left: f64,
@@ -46,11 +46,11 @@ impl Chart {
         if self.has_rows() {
             return rows::scene(self, size.width);
         }
-        // Names beside the lines if they all find room, else a legend.
+        // Labels beside the lines if there is room for all of them, else a legend.
         plane(self, size, false).unwrap_or_else(|| plane(self, size, true).unwrap_or_default())
     }
 
-    /// The colour of the series at that position.
+    /// The colour of a series, by its index.
     pub(crate) fn colour(&self, position: usize) -> Colour {
         let series = &self.series[position];
         let before = self.series[..position].iter().filter(|s| !s.reference).count();
@@ -58,7 +58,7 @@ impl Chart {
     }
 }
 
-/// Title and subtitle; gives the place below them.
+/// Draws title and subtitle, and returns the y coordinate below them.
 pub(crate) fn heading(scene: &mut Scene, chart: &Chart) -> f64 {
     let most = scene.width - 2.0 * EDGE;
     let mut y = EDGE;
@@ -73,7 +73,7 @@ pub(crate) fn heading(scene: &mut Scene, chart: &Chart) -> f64 {
     y + 4.0
 }
 
-/// A chip and a name for each series; gives the place below them. A name that is wider than the picture goes on below itself.
+/// Draws a sign and a name for each series, and returns the y coordinate below them. Names that are wider than the picture are wrapped.
 pub(crate) fn legend(scene: &mut Scene, chart: &Chart, top: f64) -> f64 {
     let right = scene.width - EDGE;
     let (mut x, mut y) = (EDGE, top + 14.0);
@@ -88,7 +88,7 @@ pub(crate) fn legend(scene: &mut Scene, chart: &Chart, top: f64) -> f64 {
             scene.text((x + 20.0, y + STEP * row as f64), line, Style::new(SMALL, Colour::Ink));
         }
         y += STEP * lines.len().saturating_sub(1) as f64;
-        // Beside several lines there is no room.
+        // No other name fits beside a wrapped one.
         x = if lines.len() > 1 { right } else { x + width + 18.0 };
     }
     y + 8.0
@@ -112,7 +112,7 @@ fn chip(scene: &mut Scene, chart: &Chart, position: usize, (x, y): (f64, f64)) {
     }
 }
 
-/// The scene of lines and marks; none if some series finds no room for its name and there is no legend.
+/// The scene of a chart with two numeric axes. None if a series has no room for its label and there is no legend.
 fn plane(chart: &Chart, size: Size, with_legend: bool) -> Option<Scene> {
     let mut scene = Scene { width: size.width, height: size.height, shapes: vec![] };
     let below = heading(&mut scene, chart);
@@ -171,7 +171,7 @@ fn axes(scene: &mut Scene, chart: &Chart, frame: &Frame, (x, y): (&Ruler, &Ruler
     name_below(scene, &chart.x.label, (right, bottom + 37.0));
 }
 
-/// The name of the horizontal axis, which ends where the axis does, or at the edge of the picture if that is not enough.
+/// The label of the horizontal axis. It is right-aligned with the axis, or with the picture if it is longer than the axis.
 pub(crate) fn name_below(scene: &mut Scene, name: &str, (end, y): (f64, f64)) {
     let fits = lettering::width(name, SMALL, false) <= end - EDGE;
     let end = if fits { end } else { scene.width - EDGE };
@@ -179,7 +179,7 @@ pub(crate) fn name_below(scene: &mut Scene, name: &str, (end, y): (f64, f64)) {
     scene.text((end, y), &name, Style::new(SMALL, Colour::Ink).at(Anchor::End));
 }
 
-/// The places of the points that both axes cover; a gap is a NaN.
+/// The positions of the points; NaN for points outside the ranges of the axes, which leave a gap.
 fn places(series: &Series, x: &Ruler, y: &Ruler) -> Vec<(f64, f64)> {
     let place = |p: &Point| {
         if x.covers(p.x) && y.covers(p.y) { (x.place(p.x), y.place(p.y)) } else { (f64::NAN, f64::NAN) }
@@ -206,7 +206,7 @@ fn draw(scene: &mut Scene, colour: Colour, series: &Series, (x, y): (&Ruler, &Ru
     }
 }
 
-/// The intervals of a line, where they can be seen.
+/// The intervals of a line as a band, if it would be at least one unit wide somewhere.
 fn band(scene: &mut Scene, colour: Colour, series: &Series, (x, y): (&Ruler, &Ruler)) {
     let inside: Vec<(f64, f64, f64)> = series
         .points
@@ -224,7 +224,7 @@ fn band(scene: &mut Scene, colour: Colour, series: &Series, (x, y): (&Ruler, &Ru
     scene.add(Shape::Area { places: there.chain(back).collect(), colour, opacity: 0.18 });
 }
 
-/// The name of a line in the right margin.
+/// The label of a line in the right margin.
 struct End {
     position: usize,
     width: f64,
@@ -232,7 +232,7 @@ struct End {
     place: f64,
 }
 
-/// The names in the right margin, if every line ends there and the ends are not too crowded.
+/// The labels in the right margin, if every line ends there and the ends are far enough apart.
 fn ends_in_margin(chart: &Chart, (low, high): (f64, f64), y: &Ruler, width: f64) -> Option<Vec<End>> {
     let mut ends = Vec::new();
     for (position, series) in chart.series.iter().enumerate() {
@@ -250,7 +250,7 @@ fn ends_in_margin(chart: &Chart, (low, high): (f64, f64), y: &Ruler, width: f64)
     (fits && !ends.is_empty()).then_some(ends)
 }
 
-/// Moves names apart until none overlaps the next.
+/// Moves labels apart until they do not overlap.
 fn spread(ends: &mut [End]) {
     const APART: f64 = 16.0;
     for _ in 0..200 {
@@ -276,7 +276,7 @@ fn name_ends(scene: &mut Scene, chart: &Chart, frame: &Frame, ends: &[End]) {
     }
 }
 
-/// Names beside their lines; none if one finds no room.
+/// Labels beside their lines; none if there is no room for one of them.
 fn name_beside(scene: &mut Scene, chart: &Chart, crowd: &mut Crowd) -> Option<()> {
     for (position, series) in chart.series.iter().enumerate() {
         let label = Label { text: &series.name, size: SMALL, bold: true };
@@ -287,7 +287,7 @@ fn name_beside(scene: &mut Scene, chart: &Chart, crowd: &mut Crowd) -> Option<()
 }
 
 fn annotations(scene: &mut Scene, chart: &Chart, crowd: &mut Crowd, (x, y): (&Ruler, &Ruler)) {
-    // Upright lines first: words must not stand across them.
+    // Vertical lines first, so that labels do not cross them.
     let (upright, rest): (Vec<_>, Vec<_>) =
         chart.annotations.iter().partition(|a| matches!(a, Annotation::Vertical { .. }));
     for annotation in upright.into_iter().chain(rest) {
@@ -319,7 +319,7 @@ fn mark(scene: &mut Scene, crowd: &mut Crowd, (x, y): (f64, f64), words: &str) {
     let label = Label { text: words, size: SMALL, bold: false };
     if let Some((place, near)) = crowd.around((x, y), &label) {
         scene.line(vec![(x, y), near], Colour::Faint, 0.9);
-        // The ring stays above the leader.
+        // Draw the ring again, over the line to the label.
         scene.add(Shape::Disc { x, y, radius: 4.2, colour: Colour::Paper, ring: None });
         scene.add(Shape::Disc { x, y, radius: 5.0, colour: Colour::Ink, ring: Some(1.5) });
         scene.text(place, words, Style::new(SMALL, Colour::Ink).with_halo());
@@ -350,7 +350,7 @@ mod tests {
     fn lines(names: &[String]) -> Chart {
         let axis = || Axis::new(format!("{LONG} {WORD}"), Scale::Linear);
         let chart = Chart::new(format!("{LONG} {WORD}"), axis(), axis()).under(format!("{WORD} {LONG}"));
-        // All lines end at the same place, so that names find no room beside them.
+        // All lines end at the same point, so that there is no room for labels beside them.
         let curve = |name: &String| Series::line(name.clone(), [(0.0, 0.0), (1.0, 1.0)]);
         names.iter().fold(chart, |chart, name| chart.with(curve(name)))
     }
@@ -362,7 +362,7 @@ mod tests {
         names.iter().fold(chart, |chart, name| chart.with(Series::new(name.clone(), Form::Bars, points())))
     }
 
-    /// Whatever is written, and however long: no word reaches out of its picture, and what is drawn keeps its room.
+    /// However long texts are, they stay within the picture.
     #[test]
     fn words_stay_within_the_picture() {
         let few = [LONG.to_owned(), WORD.to_owned()];

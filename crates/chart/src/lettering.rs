@@ -1,27 +1,31 @@
-//! Letters: how wide a text is, where its subscripts are, and the outlines of its glyphs.
+//! The width of text, its subscripts, and the outlines of its letters.
 //!
-//! DejaVu Sans Condensed, from the crate `dejavu`, measures text for the layout, and its outlines are what is drawn, in PNG files and in SVG: so words have the
-//! room that was measured for them on every machine, whatever fonts it has. Scripts that this font does not have, or whose letters must be joined, are left to
-//! the reader's own fonts, stretched or pressed to the width that was measured.
+//! DejaVu Sans Condensed, from the crate `dejavu`, measures text for the layout, and its outlines are drawn in PNG and SVG. So text is as wide as measured on
+//! every machine, whatever fonts it has. Text in scripts that this font does not have, or whose letters must be joined, is shown in SVG in the reader's fonts,
+//! stretched or compressed to the width that was measured.
 
 use std::sync::LazyLock;
 
 use dejavu::sans_condensed;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use unicode_width::UnicodeWidthChar;
 
-/// A line of text in pieces, of which some are lower or higher.
-pub(crate) type Runs = Vec<(String, Level)>;
+/// A line of text in pieces, some of which are subscripts or superscripts.
+pub type Runs = Vec<(String, Level)>;
 
-/// Where a piece of text stands.
+/// Where a piece of text stands in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub enum Level {
+    /// On the baseline.
     Base,
+    /// A subscript.
     Sub,
+    /// A superscript.
     Super,
 }
 
 impl Level {
-    /// Size in relation to the base, and how far down it moves, in base sizes.
+    /// Size relative to normal text, and shift downwards, in sizes of normal text.
     pub(crate) fn shape(self) -> (f64, f64) {
         match self {
             Level::Base => (1.0, 0.0),
@@ -41,7 +45,7 @@ fn face(bold: bool) -> Option<&'static Face<'static>> {
 
 /// Splits a text at its subscripts and superscripts: a single letter followed by `_` or `^` and a word, as in `S_mu` and `S^wc`. `mu` becomes
 /// the Greek letter.
-pub(crate) fn runs(text: &str) -> Runs {
+pub fn runs(text: &str) -> Runs {
     let mut runs: Runs = Vec::new();
     let mut rest = text;
     while let Some((at, level)) = next_level(rest) {
@@ -81,25 +85,31 @@ pub(crate) fn run_width(text: &str, size: f64, bold: bool) -> f64 {
     let Some(face) = face(bold) else { return 0.55 * size * text.chars().count() as f64 };
     let unit = size / f64::from(face.units_per_em());
     let advance = |c: char| face.glyph_index(c).and_then(|g| face.glyph_hor_advance(g));
-    text.chars().map(|c| advance(c).map_or(MISSING * size, |a| f64::from(a) * unit)).sum()
+    let missing = |c: char| if takes_room(c) { MISSING * size } else { 0.0 };
+    text.chars().map(|c| advance(c).map_or_else(|| missing(c), |a| f64::from(a) * unit)).sum()
 }
 
-/// The width of a letter that the font does not have, in sizes: most of these are as wide as they are high.
+/// The width of a letter that the font does not have, in font sizes. Most such letters are as wide as they are high.
 const MISSING: f64 = 1.0;
 
-/// Whether our own outlines do for the text: the font has all its letters, and they stand side by side from left to right.
+/// Combining marks and joiners (as between the parts of an emoji) take no room of their own.
+fn takes_room(c: char) -> bool {
+    c.width() != Some(0)
+}
+
+/// Whether the text can be drawn with our outlines: the font has all its letters, and they are set side by side from left to right.
 pub(crate) fn is_outlined(text: &str, bold: bool) -> bool {
     let known = |c: char| face(bold).is_some_and(|face| face.glyph_index(c).is_some());
     text.chars().all(|c| stands_alone(c) && known(c))
 }
 
-/// Latin, Greek and Cyrillic letters, punctuation and signs; no marks that combine, no joined letters, nothing from right to left.
+/// Latin, Greek and Cyrillic letters, punctuation and signs. No combining marks, joined letters or right-to-left scripts.
 fn stands_alone(c: char) -> bool {
     matches!(c, ' '..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{58f}' | '\u{1e00}'..='\u{1fff}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}'
         | '\u{2070}'..='\u{20cf}' | '\u{2100}'..='\u{2bff}')
 }
 
-/// A piece of text of one size at its place.
+/// A piece of text of one size, with the position of its baseline.
 pub(crate) struct Run {
     pub text: String,
     pub size: f64,
@@ -107,7 +117,7 @@ pub(crate) struct Run {
     pub y: f64,
 }
 
-/// The pieces of a text whose baseline begins at that place.
+/// The pieces of a text whose baseline begins at `(x, y)`.
 pub(crate) fn placed(text: &str, size: f64, bold: bool, (mut x, y): (f64, f64)) -> Vec<Run> {
     let run = |(piece, level): (String, Level)| {
         let (scale, down) = level.shape();
@@ -118,7 +128,7 @@ pub(crate) fn placed(text: &str, size: f64, bold: bool, (mut x, y): (f64, f64)) 
     runs(text).into_iter().map(run).collect()
 }
 
-/// The letters of a piece of text that can be seen, with where each begins in units of the font, and how large a unit is.
+/// The visible letters of a piece of text, each with its x coordinate in font units, and the size of a font unit.
 pub(crate) fn letters(run: &Run, bold: bool) -> (Vec<(char, u32)>, f64) {
     let Some(face) = face(bold) else { return (vec![], 1.0) };
     let mut at = 0;
@@ -132,7 +142,7 @@ pub(crate) fn letters(run: &Run, bold: bool) -> (Vec<(char, u32)>, f64) {
     (letters, run.size / f64::from(face.units_per_em()))
 }
 
-/// The outline of a letter as the data of an SVG path, in units of the font, which count upwards.
+/// The outline of a letter as SVG path data, in font units with the y axis pointing up.
 pub(crate) fn path(c: char, bold: bool) -> Option<String> {
     let face = face(bold)?;
     let mut path = PathData::default();
@@ -140,7 +150,7 @@ pub(crate) fn path(c: char, bold: bool) -> Option<String> {
     Some(path.data)
 }
 
-/// Collects an outline in whole units, each place relative to the one before.
+/// Collects an outline in whole font units, each point relative to the one before.
 #[derive(Default)]
 struct PathData {
     data: String,
@@ -148,7 +158,7 @@ struct PathData {
 }
 
 impl PathData {
-    /// Adds a command with its places.
+    /// Adds a command with its points.
     fn add(&mut self, command: char, places: &[(f32, f32)]) {
         self.data.push(command);
         let start = self.at;
@@ -167,7 +177,7 @@ impl PathData {
 
 impl OutlineBuilder for PathData {
     fn move_to(&mut self, x: f32, y: f32) {
-        // A new contour begins at an absolute place: where the last one was closed is not where its pen was.
+        // A new contour begins at an absolute position, because closing the last one moved the pen.
         self.at = (0, 0);
         self.add('M', &[(x, y)]);
     }
@@ -189,26 +199,28 @@ impl OutlineBuilder for PathData {
     }
 }
 
-/// Hands the outlines of a piece of text to `builder`, which is told before each glyph where it begins.
+/// Sends the outlines of a piece of text to `builder`, with the position of each letter before its outline.
 pub(crate) fn outlines(text: &str, size: f64, bold: bool, builder: &mut impl Pen) {
     let Some(face) = face(bold) else { return };
     let unit = size / f64::from(face.units_per_em());
     let mut x = 0.0;
     for c in text.chars() {
-        // A letter that the font does not have is a box, so that it is seen that something is missing.
-        builder.begin(x, unit);
-        face.outline_glyph(face.glyph_index(c).unwrap_or(GlyphId(0)), builder);
+        // A letter that the font does not have is drawn as a box, so that readers see that something is missing.
+        if let Some(glyph) = face.glyph_index(c).or(takes_room(c).then_some(GlyphId(0))) {
+            builder.begin(x, unit);
+            face.outline_glyph(glyph, builder);
+        }
         x += run_width(c.encode_utf8(&mut [0; 4]), size, bold);
     }
 }
 
 /// Draws outlines.
 pub(crate) trait Pen: OutlineBuilder {
-    /// The next glyph begins at `x`, and its units are so large.
+    /// The next letter begins at `x`; `unit` is the size of a font unit.
     fn begin(&mut self, x: f64, unit: f64);
 }
 
-/// Breaks words into lines that are at most so wide, where a word is not wider than that.
+/// Breaks text into lines at most `most` wide. A wider word gets a line by itself.
 pub(crate) fn lines(text: &str, size: f64, bold: bool, most: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -223,7 +235,7 @@ pub(crate) fn lines(text: &str, size: f64, bold: bool, most: f64) -> Vec<String>
     lines
 }
 
-/// Words in at most so many lines that are at most so wide: a word that is wider is broken, and what has no room ends in an ellipsis.
+/// Breaks text into at most `count` lines at most `most` wide. Wider words are broken; if there are more lines, the last one ends in an ellipsis.
 pub(crate) fn wrapped(text: &str, size: f64, bold: bool, most: f64, count: usize) -> Vec<String> {
     let fits = |text: &str| width(text, size, bold) <= most;
     let mut wrapped: Vec<String> = Vec::new();
@@ -248,7 +260,7 @@ pub(crate) fn wrapped(text: &str, size: f64, bold: bool, most: f64, count: usize
     wrapped
 }
 
-/// The text, with an ellipsis if it is wider than that.
+/// The text, cut and with an ellipsis if it is wider than `most`.
 pub(crate) fn clipped(text: &str, size: f64, bold: bool, most: f64) -> String {
     if width(text, size, bold) <= most {
         return text.to_owned();
@@ -292,6 +304,7 @@ mod tests {
             assert!(!is_outlined(text, false), "{text}");
         }
         assert!(width("日本", 10.0, false) >= 20.0);
+        assert_eq!(width("👩\u{200d}👩", 10.0, false), width("👩👩", 10.0, false));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Charts as data, and their pictures.
 //!
-//! A [`Chart`] says what is to be seen: axes, series, annotations, and in words what they show. It is laid out once, into a scene of lines
-//! and letters, which becomes
+//! A [`Chart`] holds axes, series, annotations, and a caption that says in words what they show. Its layout is a scene of lines and letters at
+//! places, which is written as SVG or PNG. A terminal draws from the chart itself.
 //!
 //! ```text
-//! Chart → layout → Scene → svg (for files and, with hover values, for HTML)   both with the outlines of the font
-//!                        → png (the same scene)                              that was measured
+//! Chart → layout → Scene → svg (for files, and for HTML with values under the pointer)
+//!                        → png
 //! Chart → terminal (braille or ASCII)
 //! ```
 //!
@@ -18,14 +18,18 @@
 //! assert!(chart.png(Size::WIDE, 2.0).starts_with(b"\x89PNG"));
 //! ```
 //!
-//! Colours are told apart with any kind of colour vision and in light and dark surroundings; series are labelled beside their lines where there is
-//! room. There is no plotting library beneath: those we measured have no square-root axis and no dark mode, and all that a scene needs is a
-//! rasteriser (`tiny-skia`) and the outlines of letters (`ttf-parser`).
+//! People with any colour vision can tell the series apart, in light and dark mode. Series are labelled beside their lines where there is room. Text in SVG
+//! and PNG is drawn as outlines of the font that measured it, so it fits on every machine.
+//!
+//! We use no plotting library: those we tried have no square-root axis and no dark mode, and a scene needs only a rasteriser (`tiny-skia`) and the
+//! outlines of letters (`ttf-parser`).
 
 mod chart;
+pub mod columns;
 mod label;
 mod layout;
 mod lettering;
+mod markup;
 mod palette;
 mod png;
 mod rows;
@@ -35,7 +39,8 @@ mod svg;
 pub mod terminal;
 
 pub use chart::{Annotation, Axis, Chart, Form, Point, Series};
+pub use lettering::{Level, runs};
 pub use palette::{Colour, SERIES};
 pub use scale::Scale;
 pub use scene::Size;
-pub use svg::{escaped, glyphs, marked_up, style};
+pub use svg::{glyphs, style};

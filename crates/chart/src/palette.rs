@@ -1,9 +1,9 @@
-//! Colours, for light and dark surroundings.
+//! Colours for light and dark mode.
 //!
-//! The series colours follow Okabe and Ito, made darker (on light) or lighter (on dark) until each stands out from the background by a contrast
-//! of at least 3 : 1, as the guidelines for accessible graphics ask; a test computes it.
+//! The series colours follow Okabe and Ito, darkened (for light mode) or lightened (for dark mode) until each has a contrast of at least 3 : 1 with the
+//! background, as the Web Content Accessibility Guidelines require. A test computes the contrast.
 
-/// What a shape is painted with.
+/// The colour of a shape, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Title and labels.
@@ -14,11 +14,11 @@ pub enum Colour {
     Grid,
     /// The background.
     Paper,
-    /// A series, by its position.
+    /// A series, by its index.
     Series(usize),
 }
 
-/// Colours of the series on light and on dark, in order.
+/// Colours of the series in light and in dark mode, in order.
 pub const SERIES: [(&str, &str); 7] = [
     ("#0072b2", "#4fb3ef"),
     ("#d55e00", "#ff8a3d"),
@@ -52,7 +52,7 @@ impl Colour {
         }
     }
 
-    /// The name of the colour in style sheets.
+    /// The class name of the colour in style sheets.
     pub(crate) fn class(self) -> String {
         match self {
             Colour::Ink => "ink".into(),

@@ -9,10 +9,10 @@ use crate::lettering::{Pen, outlines, placed, width};
 use crate::palette::{Colour, rgb};
 use crate::scene::{Scene, Shape};
 
-/// Most dots in each direction.
+/// Largest width and height in pixels.
 const MOST: f32 = 16_384.0;
 
-/// The picture as the bytes of a PNG file; empty only if there is no memory for it.
+/// The scene as a PNG file. Empty only if there is not enough memory.
 pub(crate) fn encode(scene: &Scene, scale: f32) -> Vec<u8> {
     let dots = |length: f64| (length as f32 * scale).ceil().clamp(1.0, MOST) as u32;
     let Some(mut canvas) = Pixmap::new(dots(scene.width), dots(scene.height)) else { return vec![] };
@@ -86,7 +86,7 @@ fn outline(places: &[(f64, f64)], closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// Collects glyphs into a path. Fonts count upwards, pictures downwards.
+/// Collects outlines into a path. The y axis points up in fonts and down in pictures.
 struct Glyphs {
     path: PathBuilder,
     left: f64,

@@ -1,4 +1,4 @@
-//! Charts of rows: bars, stacked bars and intervals that lie, one row for each category.
+//! Charts of rows: horizontal bars, stacked bars and intervals, one row for each category.
 
 use crate::chart::{Chart, Form, Point, Series};
 use crate::layout::{EDGE, SMALL, heading, legend, name_below};
@@ -10,21 +10,21 @@ use crate::scene::{Anchor, Scene, Shape, Style};
 /// Height of a row.
 const ROW: f64 = 34.0;
 
-/// Height of a row with many others.
+/// Height of a row in a chart with many rows.
 const DENSE: f64 = 22.0;
 
-/// Least height for the marks of a series, and between rows.
+/// Least height for the marks of one series in a row, and least distance between rows.
 const MARK: f64 = 8.0;
 const GAP: f64 = 10.0;
 
-/// Distance of the lines of a long label, and most lines of one.
+/// Distance between the lines of a long label, and the largest number of its lines.
 const LINE: f64 = 15.0;
 const MOST_LINES: usize = 5;
 
-/// Thickest bar.
+/// Largest thickness of a bar.
 const BAR: f64 = 20.0;
 
-/// Largest distance of the marks of different series in a row.
+/// Largest distance between the marks of two series in a row.
 const MARKS_APART: f64 = 11.0;
 
 pub(crate) fn scene(chart: &Chart, width: f64) -> Scene {
@@ -71,7 +71,7 @@ pub(crate) fn in_row(points: &[Point], row: usize) -> impl Iterator<Item = &Poin
     points.iter().filter(move |p| p.y == row as f64 && p.x.is_finite())
 }
 
-/// From zero, if there are bars, to the longest bar or the end of the farthest interval.
+/// The range of the values: all points, ends of intervals and sums of stacked bars, and zero if there are bars.
 pub(crate) fn values_range(chart: &Chart) -> (f64, f64) {
     if let Some(range) = chart.x.range {
         return range;
@@ -132,12 +132,12 @@ fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height
     }
 }
 
-/// Whether the series has a line of its own in each row.
+/// Whether the series consists of marks that are not references.
 pub(crate) fn is_mark(series: &Series) -> bool {
     matches!(series.form, Form::Line | Form::Marks) && !series.reference
 }
 
-/// A bar, with its value beside it; gives the place that a reader points at.
+/// Draws a bar with its label beside it, and returns the point that shows its note.
 fn lying(
     scene: &mut Scene,
     x: &Ruler,
@@ -158,7 +158,7 @@ fn lying(
     ((start + end) / 2.0, y)
 }
 
-/// A part of a stacked bar, with its value within if there is room.
+/// Draws a part of a stacked bar, with its label inside if there is room.
 fn segment(
     scene: &mut Scene,
     x: &Ruler,
@@ -178,7 +178,7 @@ fn segment(
     ((start + end) / 2.0, y)
 }
 
-/// A mark with its interval. Its value stands beside it or, where others share the row, at the end of the row, whose middle is then given.
+/// Draws a mark with its interval. The label is beside it or, if several series share the row, at the end of the row; `shared` is then the middle of the row.
 fn interval(
     scene: &mut Scene,
     x: &Ruler,
@@ -202,7 +202,7 @@ fn interval(
     (place, y)
 }
 
-/// What the marks are compared with: a short upright line, or a thin interval.
+/// Draws a reference: a short vertical line, or a thin interval.
 fn reference(scene: &mut Scene, x: &Ruler, y: f64, point: &Point) -> (f64, f64) {
     let place = x.place(point.x);
     match point.interval {
@@ -212,7 +212,7 @@ fn reference(scene: &mut Scene, x: &Ruler, y: f64, point: &Point) -> (f64, f64) 
     (place, y)
 }
 
-/// A thin interval, where it can be seen.
+/// Draws a thin interval with caps, if it is at least two units long.
 fn error_bar(scene: &mut Scene, x: &Ruler, (low, high): (f64, f64), y: f64, colour: Colour) {
     let (start, end) = (x.place(low.max(x.low)), x.place(high.min(x.high)));
     if end - start >= 2.0 {

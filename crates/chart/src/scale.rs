@@ -1,14 +1,14 @@
-//! How numbers become places on an axis, and which of them are named.
+//! Scales: how values are mapped to positions on an axis, and which values get tick labels.
 
-/// How numbers become places.
+/// How values are mapped to positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// In proportion.
+    /// Positions are proportional to values.
     #[default]
     Linear,
-    /// In proportion to the logarithm.
+    /// Positions are proportional to the logarithm.
     Logarithmic,
-    /// In proportion to the square root, which shows what happens near zero and keeps zero itself.
+    /// Positions are proportional to the square root. It spreads values near zero, as a logarithm does, and includes zero.
     SquareRoot,
 }
 
@@ -21,13 +21,13 @@ impl Scale {
         }
     }
 
-    /// Whether the scale has a place for the number.
+    /// Whether the scale can show the value.
     pub(crate) fn holds(self, value: f64) -> bool {
         value.is_finite() && (self != Scale::Logarithmic || value > 0.0)
     }
 }
 
-/// A scale between two numbers, on a stretch of the picture.
+/// A scale with a range of values and the range of positions it is mapped to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ruler {
     scale: Scale,
@@ -38,24 +38,24 @@ pub(crate) struct Ruler {
 }
 
 impl Ruler {
-    /// From the place `start` for `low` to the place `end` for `high`.
+    /// Maps `low` to `start` and `high` to `end`.
     pub(crate) fn new(scale: Scale, (low, high): (f64, f64), (start, end): (f64, f64)) -> Self {
         Ruler { scale, low, high, start, end }
     }
 
-    /// The place of a number.
+    /// The position of a value.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let (low, high) = (self.scale.bend(self.low), self.scale.bend(self.high));
         self.start + (self.scale.bend(value) - low) / (high - low) * (self.end - self.start)
     }
 
-    /// Whether the number lies between the ends.
+    /// Whether the value is within the range.
     pub(crate) fn covers(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.high - self.low).abs();
         self.scale.holds(value) && value >= self.low - slack && value <= self.high + slack
     }
 
-    /// Round numbers that stand at least `gap` apart.
+    /// Round values whose positions are at least `gap` apart.
     pub(crate) fn ticks(&self, gap: f64) -> Vec<f64> {
         match self.scale {
             Scale::Linear => self.multiples(gap),
@@ -75,7 +75,7 @@ impl Ruler {
         (first..=last).map(|i| clean(i as f64 * step)).collect()
     }
 
-    /// Zero, powers of ten, then their multiples, as long as there is room.
+    /// Zero, powers of ten, then their multiples, wherever there is room.
     fn round_numbers(&self, gap: f64) -> Vec<f64> {
         let top = self.high.log10().floor() as i32;
         let bottom = if self.low > 0.0 { self.low.log10().floor() as i32 } else { top - 6 };
@@ -100,12 +100,12 @@ impl Ruler {
     }
 }
 
-/// The number without the rounding of a product.
+/// The value without rounding error: 0.3 for 3 · 0.1.
 fn clean(value: f64) -> f64 {
     format!("{value:.12e}").parse().unwrap_or(value)
 }
 
-/// The numbers at both ends that all values need, widened to round ones where the scale is linear.
+/// The smallest range that contains all values, widened to round ends if the scale is linear.
 pub(crate) fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
     let (low, high) = values.filter(|v| scale.holds(*v)).fold((f64::INFINITY, f64::NEG_INFINITY), ends);
@@ -125,7 +125,7 @@ pub(crate) fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f6
     }
 }
 
-/// A number as people write it, with at most six digits.
+/// A value as people write it, with at most six digits.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".into();

@@ -1,13 +1,13 @@
-//! What a laid out chart consists of: lines, areas and letters at places, in the colours of the palette.
+//! The scene of a chart: lines, areas and text at positions, in the colours of the palette.
 
 use crate::palette::Colour;
 
-/// How large a picture is, in units of which a reader sees about 96 to the inch.
+/// The size of a picture, in units of about 1/96 inch (CSS pixels).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Width.
     pub width: f64,
-    /// Height; charts of rows take what they need instead.
+    /// Height. Charts of rows ignore it: they are as high as they need to be.
     pub height: f64,
 }
 
@@ -18,7 +18,7 @@ impl Size {
     pub const NARROW: Size = Size { width: 340.0, height: 330.0 };
 }
 
-/// A laid out chart.
+/// A chart after layout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scene {
     pub width: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Scene {
     pub shapes: Vec<Shape>,
 }
 
-/// Where a text stands in relation to its place.
+/// Which part of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -35,7 +35,7 @@ pub(crate) enum Anchor {
 }
 
 impl Anchor {
-    /// Where a text of that width begins.
+    /// The left end of a text of that width.
     pub(crate) fn start(self, x: f64, width: f64) -> f64 {
         match self {
             Anchor::Start => x,
@@ -77,7 +77,7 @@ pub(crate) enum Shape {
         anchor: Anchor,
         halo: bool,
     },
-    /// A place that tells something to a reader who points at it.
+    /// A point with a note for readers who point at it.
     Target {
         x: f64,
         y: f64,
@@ -113,7 +113,7 @@ pub(crate) struct Style {
     pub bold: bool,
     pub colour: Colour,
     pub anchor: Anchor,
-    /// Whether the background shows around the letters.
+    /// Whether the letters are outlined in the background colour, so that lines behind them do not touch them.
     pub halo: bool,
 }
 

@@ -1,15 +1,16 @@
-//! Charts in a terminal: braille dots and blocks, or plain ASCII where those are not to be had.
+//! Charts in a terminal, drawn in braille dots and blocks, or in ASCII signs.
 
 use crate::chart::{Chart, Form, Point, Series};
+use crate::columns::{self, left_aligned, right_aligned};
 use crate::palette::Colour;
 use crate::scale::{Ruler, number, range};
 
-/// Which characters may be used.
+/// Which characters a chart is drawn with. Labels keep the letters they are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Characters {
     /// Braille dots and blocks. Series differ by colour, and by the name at the end of each line.
     Unicode,
-    /// Letters and signs that every terminal has. Series differ by their letter.
+    /// Signs that every terminal has. Series differ by their letter.
     Ascii,
 }
 
@@ -19,7 +20,7 @@ pub type Piece = (Option<usize>, String);
 /// The lines of a picture.
 pub type Lines = Vec<Vec<Piece>>;
 
-/// Draws a chart in so many columns; charts of rows take the height they need.
+/// Draws a chart in `width` columns and `height` lines; a chart of rows is as high as it needs to be.
 pub fn draw(chart: &Chart, width: usize, height: usize, characters: Characters) -> Lines {
     let width = width.max(24);
     let lines = if chart.has_rows() {
@@ -50,12 +51,12 @@ fn tone(chart: &Chart, position: usize) -> Option<usize> {
     }
 }
 
-/// The letter of a series in ASCII.
+/// The letter that marks a series where ASCII signs are used.
 fn letter(position: usize) -> char {
     char::from(b"ox+*#@%&"[position % 8])
 }
 
-/// The cells of a plane: dots within each, the series that was drawn last, and a letter instead of dots.
+/// The cells of a plot. Each has its dots, the series that was drawn last, and possibly a letter that replaces the dots.
 struct Canvas {
     columns: usize,
     lines: usize,
@@ -67,7 +68,7 @@ impl Canvas {
         Canvas { columns, lines, cells: vec![(0, None, None); columns * lines] }
     }
 
-    /// Sets the dot at a place in units of dots: two to a column, four to a line.
+    /// Sets the dot at a position in units of dots: two per column, four per line.
     fn dot(&mut self, x: f64, y: f64, series: usize, letter: Option<char>) {
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         if !(x >= 0.0 && y >= 0.0) {
@@ -91,7 +92,7 @@ impl Canvas {
     }
 }
 
-/// Neighbours of one colour become one piece.
+/// Joins neighbouring pieces of the same colour.
 fn joined(pieces: impl Iterator<Item = Piece>) -> Vec<Piece> {
     let mut out: Vec<Piece> = Vec::new();
     for (colour, text) in pieces {
@@ -110,7 +111,7 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
     let dots = (4 * height - 1) as f64;
     let y = Ruler::new(chart.y.scale, y_range, (dots, 0.0));
     let ticks = y.ticks(12.0);
-    let margin = ticks.iter().map(|t| number(*t).chars().count()).max().unwrap_or(1) + 1;
+    let margin = ticks.iter().map(|t| columns::width(&number(*t))).max().unwrap_or(1) + 1;
     let columns = width.saturating_sub(margin + 1).max(8);
     let x = Ruler::new(chart.x.scale, x_range, (0.0, (2 * columns - 1) as f64));
     let mut canvas = Canvas::new(columns, height);
@@ -123,14 +124,14 @@ fn plane(chart: &Chart, width: usize, height: usize, characters: Characters) -> 
         let here = |t: &&f64| (y.place(**t) / 4.0) as usize == line;
         let label = ticks.iter().find(here).map(|t| plain(&number(*t), characters)).unwrap_or_default();
         let bar = if characters == Characters::Ascii { '|' } else { '│' };
-        let mut pieces = vec![(None, format!("{label:>margin$}{bar}"))];
+        let mut pieces = vec![(None, format!("{}{bar}", right_aligned(&label, margin)))];
         pieces.extend(canvas.line(line, chart));
         lines.push(pieces);
     }
     lines.push(vec![(None, foot(columns, margin, characters))]);
     lines.push(vec![(None, names_of(&x, columns, margin + 1, characters))]);
     let label = plain(&chart.x.label, characters);
-    lines.push(vec![(None, format!("{:>1$}", label, margin + 1 + columns))]);
+    lines.push(vec![(None, right_aligned(&label, margin + 1 + columns))]);
     lines.extend(key(chart, width, characters));
     lines
 }
@@ -171,7 +172,7 @@ fn foot(columns: usize, margin: usize, characters: Characters) -> String {
     format!("{:margin$}{corner}{}", "", dash.repeat(columns))
 }
 
-/// The names of the ticks, each centred beneath its place; the ruler may have several dots to a column.
+/// The labels of the ticks, each centred below its position. The ruler may have several dots per column.
 fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) -> String {
     let mut line = vec![' '; margin + columns];
     let dots = (x.place(x.high) / columns as f64).ceil().max(1.0);
@@ -186,7 +187,7 @@ fn names_of(x: &Ruler, columns: usize, margin: usize, characters: Characters) ->
     line.into_iter().collect::<String>().trim_end().to_owned()
 }
 
-/// Which series is which.
+/// The legend.
 fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
     let mut lines: Lines = vec![vec![]];
     let mut used = 0;
@@ -202,11 +203,11 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
             _ => '█',
         };
         let text = format!("{sign} {}   ", plain(&series.name, characters));
-        if used > 0 && used + text.trim_end().chars().count() > width {
+        if used > 0 && used + columns::width(text.trim_end()) > width {
             lines.push(vec![]);
             used = 0;
         }
-        used += text.chars().count();
+        used += columns::width(&text);
         // Unwrap safety: the list starts with a line.
         lines.last_mut().unwrap().push((tone(chart, position), text));
     }
@@ -214,16 +215,16 @@ fn key(chart: &Chart, width: usize, characters: Characters) -> Lines {
 }
 
 fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
-    let count = |name: &String| name.chars().count();
-    let names = chart.y.categories.iter().map(count).max().unwrap_or(0).min(width * 2 / 5);
+    let measured = |text: &String| columns::width(&plain(text, characters));
+    let names = chart.y.categories.iter().map(measured).max().unwrap_or(0).min(width * 2 / 5);
     let labels = chart.series.iter().flat_map(|s| &s.points).filter_map(|p| p.label.as_ref());
-    let beside = labels.map(count).max().unwrap_or(0) + 1;
+    let beside = labels.map(measured).max().unwrap_or(0) + 1;
     let columns = width.saturating_sub(names + 1 + beside).max(8);
     let stacked = chart.series.iter().any(|s| s.form == Form::Stacked);
     let x = Ruler::new(chart.x.scale, crate::rows::values_range(chart), (0.0, columns as f64));
     let mut lines: Lines = Vec::new();
     for (row, name) in chart.y.categories.iter().enumerate() {
-        let name = clipped(&plain(name, characters), names);
+        let name = columns::clipped(&plain(name, characters), names, ".");
         if stacked {
             lines.push(stack(chart, row, &name, names, &x, characters));
             continue;
@@ -238,7 +239,7 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
                 };
                 let label =
                     point.label.as_ref().map(|l| format!(" {}", plain(l, characters))).unwrap_or_default();
-                let head = format!("{:<names$} ", name.take().unwrap_or_default());
+                let head = left_aligned(&name.take().unwrap_or_default(), names + 1);
                 lines.push([vec![(None, head)], drawn, vec![(None, label)]].concat());
             }
         }
@@ -246,14 +247,14 @@ fn rows(chart: &Chart, width: usize, characters: Characters) -> Lines {
     if chart.series.iter().any(crate::rows::is_mark) {
         lines.push(vec![(None, names_of(&x, columns, names + 1, characters))]);
     }
-    lines.push(vec![(None, format!("{:>1$}", plain(&chart.x.label, characters), names + 1 + columns))]);
+    lines.push(vec![(None, right_aligned(&plain(&chart.x.label, characters), names + 1 + columns))]);
     if chart.series.len() > 1 {
         lines.extend(key(chart, width, characters));
     }
     lines
 }
 
-/// A bar of that many columns.
+/// A bar of `length` columns, drawn to an eighth of a column.
 fn bar(length: f64, characters: Characters) -> String {
     if characters == Characters::Ascii {
         return "=".repeat(length.round().max(0.0) as usize);
@@ -271,7 +272,7 @@ fn stack(
     x: &Ruler,
     characters: Characters,
 ) -> Vec<Piece> {
-    let mut pieces = vec![(None, format!("{name:<names$} "))];
+    let mut pieces = vec![(None, left_aligned(name, names + 1))];
     let (mut sum, mut drawn) = (0.0, 0);
     for (position, series) in chart.series.iter().enumerate() {
         for point in crate::rows::in_row(&series.points, row) {
@@ -285,14 +286,15 @@ fn stack(
     pieces
 }
 
-/// Whether a series of a chart of rows has no line of its own: what the others are compared with, and single places beside intervals.
+/// Whether a series in a chart of rows is drawn over the lines of other series instead of in its own line: references, and points without intervals when
+/// other series have them.
 fn is_laid_over(chart: &Chart, series: &Series) -> bool {
     let has_intervals = |s: &Series| s.points.iter().any(|p| p.interval.is_some());
     let beside = chart.series.iter().any(|s| crate::rows::is_mark(s) && has_intervals(s));
     series.form == Form::Marks && (series.reference || beside && !has_intervals(series))
 }
 
-/// The sign of a series that is laid over others.
+/// The sign of a series that is drawn over others.
 fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
     let series = &chart.series[position];
     let is_range = series.points.iter().any(|p| p.interval.is_some());
@@ -316,7 +318,7 @@ fn sign_over(chart: &Chart, position: usize, characters: Characters) -> char {
     }
 }
 
-/// The cells of an interval, with what it is compared with behind and over them.
+/// The cells of an interval, with references behind and over them.
 fn marked(
     chart: &Chart,
     row: usize,
@@ -338,7 +340,7 @@ fn marked(
             }
         }
     }
-    // A range shows only where nothing else is.
+    // A reference interval is drawn behind everything else.
     for (i, piece, _) in
         laid.into_iter().filter(|(i, _, above)| *above || cells[*i].1 == " ").collect::<Vec<_>>()
     {
@@ -347,7 +349,7 @@ fn marked(
     joined(cells.into_iter())
 }
 
-/// An interval with its mark.
+/// An interval with the mark of its value.
 fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) -> Vec<char> {
     let (dash, mark, left, right) =
         if characters == Characters::Ascii { ('-', 'o', '[', ']') } else { ('─', '●', '├', '┤') };
@@ -361,28 +363,27 @@ fn interval(x: &Ruler, point: &Point, columns: usize, characters: Characters) ->
     cells
 }
 
-/// Text for terminals that may know ASCII only.
+/// Text without control characters. Beside ASCII signs, our own mathematical signs are written in ASCII too; all other letters stay as they are,
+/// because a label in which ä and ö both become `?` names nothing.
 fn plain(text: &str, characters: Characters) -> String {
+    let sign = if characters == Characters::Ascii { '?' } else { '·' };
+    let text: String = text.chars().map(|c| if c.is_control() { sign } else { c }).collect();
     if characters == Characters::Unicode {
-        return text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+        return text;
     }
     let swapped = text.replace('−', "-").replace('±', "+-").replace('·', "*").replace('…', "...");
-    let high = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    let lowered = |c: char| match high.chars().position(|h| h == c) {
-        Some(digit) => char::from_digit(digit as u32, 10).unwrap_or('?'),
-        None if c == '⁻' => '-',
-        None if c.is_ascii() && !c.is_ascii_control() => c,
-        None => '?',
-    };
-    // 10⁹ is 1e9 to a reader of ASCII.
-    let powers = swapped.replace("10⁻", "1e⁻");
-    let powers = high.chars().fold(powers, |text, h| text.replace(&format!("10{h}"), &format!("1e{h}")));
-    powers.chars().map(lowered).collect()
+    lowered_powers(&swapped)
 }
 
-fn clipped(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['.']).collect()
+/// Powers of ten without superscripts: 10⁹ becomes 1e9.
+fn lowered_powers(text: &str) -> String {
+    const HIGH: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    let powers = text.replace("10⁻", "1e⁻");
+    let powers = HIGH.chars().fold(powers, |text, h| text.replace(&format!("10{h}"), &format!("1e{h}")));
+    let lowered = |c: char| match HIGH.chars().position(|h| h == c) {
+        Some(digit) => char::from_digit(digit as u32, 10).unwrap_or(c),
+        None if c == '⁻' => '-',
+        None => c,
+    };
+    powers.chars().map(lowered).collect()
 }

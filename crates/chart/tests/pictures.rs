@@ -1,5 +1,6 @@
 //! Every form of chart, in every kind of picture.
 
+use sottovoce_chart::columns;
 use sottovoce_chart::terminal::{Characters, draw};
 use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series, Size};
 
@@ -49,20 +50,46 @@ fn all() -> Vec<Chart> {
     ]
 }
 
-/// Elements are closed in the order in which they were opened.
+/// Panics where an XML parser refuses the picture.
 fn assert_well_formed(svg: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    for tag in svg.split('<').skip(1) {
-        let (tag, _) = tag.split_once('>').expect("a tag ends");
-        assert!(!tag.contains('<'), "{tag}");
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
-        match tag {
-            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
-            _ if tag.ends_with('/') => {}
-            _ => open.push(name),
-        }
+    roxmltree::Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
+}
+
+/// Whatever names and notes contain, a parser reads back exactly that, and finds no element that is not ours.
+#[test]
+fn labels_are_never_markup() {
+    const HOSTILE: &str = "</text><script>alert(\"1\" & '2')</script> <!-- ]]> &lt; é 日本";
+    let point = |row: usize| Point {
+        x: 1.0,
+        y: row as f64,
+        label: Some(HOSTILE.into()),
+        note: Some(HOSTILE.into()),
+        ..Point::default()
+    };
+    let rows = Chart::new(HOSTILE, Axis::new(HOSTILE, Scale::Linear), Axis::rows([HOSTILE, "<&>\"'"]))
+        .with(Series::new(HOSTILE, Form::Bars, (0..2).map(point).collect()))
+        .saying(HOSTILE);
+    let axis = || Axis::new(HOSTILE, Scale::Linear);
+    let plane = Chart::new(HOSTILE, axis(), axis())
+        .with(Series::new(HOSTILE, Form::Marks, vec![point(0), point(1)]))
+        .remarking(Annotation::Mark { x: 1.0, y: 0.5, label: HOSTILE.into() })
+        .saying(HOSTILE);
+    for chart in [rows, plane] {
+        let svg = chart.svg(Size::WIDE);
+        let parsed = roxmltree::Document::parse(&svg).unwrap();
+        let of = |tag: &'static str| parsed.descendants().filter(move |node| node.has_tag_name(tag));
+        assert_eq!(of("script").count(), 0);
+        assert_eq!(of("desc").next().unwrap().text(), Some(HOSTILE));
+        assert!(of("title").all(|title| title.text() == Some(HOSTILE)) && of("title").count() == 3);
+        let inline =
+            format!("<html xmlns=\"http://www.w3.org/1999/xhtml\">{}</html>", chart.inline_svg(Size::NARROW));
+        let parsed = roxmltree::Document::parse(&inline).unwrap();
+        let svg = parsed.descendants().find(|node| node.attribute("aria-label").is_some()).unwrap();
+        assert!(svg.attribute("aria-label").unwrap().starts_with(HOSTILE));
     }
-    assert!(open.is_empty(), "{open:?}");
+    let simple = bars(Form::Bars, &["a < b & \"c\" > 'd'", "two"]).svg(Size::WIDE);
+    let parsed = roxmltree::Document::parse(&simple).unwrap();
+    assert!(parsed.descendants().any(|node| node.attribute("data-words") == Some("a < b & \"c\" > 'd'")));
 }
 
 #[test]
@@ -119,12 +146,56 @@ fn a_terminal_picture_fits_its_columns_and_ascii_is_ascii() {
             for characters in [Characters::Unicode, Characters::Ascii] {
                 for line in draw(&chart, width, 12, characters) {
                     let line: String = line.into_iter().map(|(_, text)| text).collect();
-                    assert!(line.trim_end().chars().count() <= width, "{} in {width}: {line}", chart.title);
+                    assert!(columns::width(line.trim_end()) <= width, "{} in {width}: {line}", chart.title);
                     assert!(characters == Characters::Unicode || line.is_ascii(), "{line}");
                 }
             }
         }
     }
+}
+
+/// Names that take other numbers of columns than they have characters: precomposed, combining, wide, joined emoji.
+const NAMES: [&str; 5] = ["Zürich", "Zu\u{308}rich", "日本語", "👩\u{200d}👩\u{200d}👧 family", "plain"];
+
+#[test]
+fn rows_line_up_whatever_script_their_names_are_in() {
+    for form in [Form::Bars, Form::Stacked, Form::Marks] {
+        let points = (0..NAMES.len()).map(|row| Point { x: 1.0, y: row as f64, ..Point::default() });
+        let chart =
+            Chart::new("Rows", Axis::new("share", Scale::Linear).between(0.0, 1.0), Axis::rows(NAMES));
+        let chart = chart.with(Series::new("日本", form, points.collect()));
+        for characters in [Characters::Unicode, Characters::Ascii] {
+            let lines: Vec<String> =
+                draw(&chart, 60, 12, characters).iter().map(|line| text_of(line)).collect();
+            let ends: Vec<usize> = lines[..NAMES.len()].iter().map(|line| columns::width(line)).collect();
+            assert!(ends.iter().all(|end| *end == ends[0] && *end > 40), "{lines:#?}");
+            for (line, name) in lines.iter().zip(NAMES) {
+                assert!(line.starts_with(name), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_too_long_for_their_columns_are_cut_to_them() {
+    let names = ["日本語".repeat(20), "e\u{301}".repeat(60), "🙂".repeat(30), "ä".repeat(60)];
+    let points = (0..names.len()).map(|row| Point { x: 1.0, y: row as f64, ..Point::default() });
+    let axis = Axis::new("share", Scale::Linear).between(0.0, 1.0);
+    let chart = Chart::new("Rows", axis, Axis::rows(names.clone())).with(Series::new(
+        "one",
+        Form::Bars,
+        points.collect(),
+    ));
+    let lines: Vec<String> =
+        draw(&chart, 40, 12, Characters::Unicode).iter().map(|line| text_of(line)).collect();
+    for line in &lines[..names.len()] {
+        let bar = line.find('█').expect("a row has a bar");
+        assert_eq!(columns::width(&line[..bar]), 17, "{line}");
+    }
+}
+
+fn text_of(line: &[(Option<usize>, String)]) -> String {
+    line.iter().map(|(_, text)| text.as_str()).collect()
 }
 
 #[test]

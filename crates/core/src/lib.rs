@@ -67,5 +67,5 @@ pub use tallies::Tallies;
 
 /// The Rust examples of the README, run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! From reports to output: one file a format, one function a report in each.
+//! Rendering: from reports to output. One file per format, with one function per report.
 
 pub mod csv;
 mod document;
@@ -44,13 +44,13 @@ pub enum Format {
 
 /// A report that can be rendered in every format.
 pub trait Render {
-    /// For people, with emphasis.
+    /// A document for people.
     fn text(&self) -> Document;
 
     /// For programs.
     fn json(&self) -> String;
 
-    /// For spreadsheets: a header line, then one line for each entry.
+    /// For spreadsheets: a header line, then one line per entry.
     fn csv(&self) -> String;
 
     /// In the given format.

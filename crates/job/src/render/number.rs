@@ -1,20 +1,20 @@
-//! Numbers for people: as many digits as are known and of use.
+//! Numbers for people, with the digits that are known and useful.
 
 /// Significant digits shown when more are known.
 const DIGITS: i32 = 6;
 
-/// A number with [`DIGITS`] significant digits, without needless zeros.
+/// A number with [`DIGITS`] significant digits, without trailing zeros.
 pub(crate) fn short(value: f64) -> String {
     rounded(value, DIGITS)
 }
 
-/// The nearest number of twelve digits: what rounding leaves of 1.2, as 1.2000000000000002, is nothing to tell people.
+/// The nearest number with twelve digits, which hides rounding errors: 1.2 for 1.2000000000000002.
 pub(crate) fn tidy(value: f64) -> f64 {
-    // Parsing what was printed cannot fail, but for what is no number.
+    // Parsing what was printed cannot fail, except for NaN and infinity, which stay as they are.
     format!("{value:.11e}").parse().unwrap_or(value)
 }
 
-/// A number with its error: the error is shown if it reaches the digits that are.
+/// A number with its error, which is shown if it affects the digits shown.
 pub(crate) fn with_error(value: f64, error: f64) -> String {
     let negligible = value.abs() * 0.5 * 10f64.powi(1 - DIGITS);
     if !value.is_finite() || error <= negligible || error < 1e-12 {
@@ -30,9 +30,9 @@ pub(crate) fn with_error(value: f64, error: f64) -> String {
     format!("{value:.places$} ± {error:.places$}")
 }
 
-/// A bracket in few digits, which are rounded outwards so that it holds what it held.
+/// A bracket in few digits. Its ends are rounded outwards, so that it still contains the value.
 pub(crate) fn bracket(low: f64, high: f64) -> String {
-    // Three digits of the width, and four of the ends at least.
+    // At least three digits of the width and four of the ends.
     let places = (2 - exponent((high - low).abs().max(1e-9))).max(3 - exponent(high.abs().max(1e-9)));
     let scale = 10f64.powi(places.clamp(0, 9));
     let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
@@ -44,7 +44,7 @@ fn exponent(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-/// A number with so many significant digits, without needless zeros.
+/// A number with `digits` significant digits, without trailing zeros.
 pub(crate) fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".into();
@@ -61,14 +61,14 @@ pub(crate) fn rounded(value: f64, digits: i32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
-/// Significant digits of a level that was solved for.
+/// Significant digits of a computed level.
 const LEVEL_DIGITS: usize = 5;
 
-/// A level in few digits. It is cut, not rounded: whoever types what is shown gets no less privacy than was meant. The ellipsis says that there are more digits.
+/// An LDP level in few digits, cut and not rounded, so that using the level shown never gives less privacy than the exact one. An ellipsis marks cut digits.
 pub(crate) fn level(value: f64) -> String {
     let exact = tidy(value);
     let whole = rounded(exact, LEVEL_DIGITS as i32);
-    // What is round needs no more digits.
+    // A round number needs no more digits.
     if !(exact.is_finite() && exact > 0.0) || whole.parse() == Ok(exact) {
         return whole;
     }
@@ -83,12 +83,12 @@ pub(crate) fn points(share: f64) -> String {
     rounded(100.0 * share, 3)
 }
 
-/// The unit of so many percentage points.
+/// The unit of a number of percentage points.
 pub(crate) fn points_word(text: &str) -> &'static str {
     if text == "1" { "percentage point" } else { "percentage points" }
 }
 
-/// Two different shares in percentage points, with as many digits as it takes to see that they differ.
+/// Two different shares in percentage points, with enough digits to show that they differ.
 pub(crate) fn points_apart(left: f64, right: f64) -> (String, String) {
     let both = |digits: i32| (rounded(100.0 * left, digits), rounded(100.0 * right, digits));
     let differ = |texts: &(String, String)| texts.0 != texts.1;

@@ -1,20 +1,22 @@
-//! Values with words beneath each: lines in a terminal, a table in a page.
+//! Values with notes below each: lines in a terminal, a table in a page.
+
+use sottovoce_chart::columns;
 
 use super::{Block, Emphasis};
 
-/// Columns left free before the words beneath an entry in a terminal.
+/// Indentation of the notes below an entry in a terminal.
 const INDENT: usize = 4;
 
-/// Most columns of those words, also in a wider window.
+/// Largest width of the notes, even in a wider window.
 const WIDTH: usize = 80;
 
-/// Columns between two columns that have to be narrow.
+/// Columns between two columns that had to be narrowed.
 const GAP: usize = 2;
 
-/// Where something is shown. A page has room for what a terminal has not.
+/// Where something is shown. A page has room for more than a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// In both.
+    /// In a terminal and in a page.
     Everywhere,
     /// In a terminal only.
     Terminal,
@@ -35,7 +37,7 @@ impl Shown {
 /// A list of entries with the same columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// The columns; the first one names the entries.
+    /// The columns. The first one has the names of the entries.
     pub columns: Vec<Column>,
     /// The entries in order.
     pub entries: Vec<Entry>,
@@ -44,9 +46,9 @@ pub struct Listing {
 /// A column of a [`Listing`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What it is called in a page.
+    /// Its name in a page.
     pub name: String,
-    /// How wide it is in a terminal.
+    /// Its width in a terminal.
     pub width: usize,
     /// Where it is shown.
     pub shown: Shown,
@@ -57,12 +59,12 @@ pub struct Column {
 pub struct Entry {
     /// A cell for each column.
     pub cells: Vec<String>,
-    /// The words beneath.
+    /// The notes below it.
     pub notes: Vec<(Shown, Emphasis, String)>,
 }
 
 impl Listing {
-    /// Adds a column of that many columns in a terminal.
+    /// Adds a column with its width in a terminal.
     pub fn column(mut self, name: &str, width: usize) -> Self {
         self.columns.push(Column { name: name.into(), width, shown: Shown::Everywhere });
         self
@@ -87,7 +89,7 @@ impl Listing {
         self
     }
 
-    /// Adds words beneath the last entry.
+    /// Adds a note to the last entry.
     pub fn note(&mut self, shown: Shown, emphasis: Emphasis, words: impl Into<String>) -> &mut Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.notes.push((shown, emphasis, words.into()));
@@ -95,7 +97,7 @@ impl Listing {
         self
     }
 
-    /// The lines and paragraphs of a terminal of that width.
+    /// The lines and paragraphs for a terminal.
     pub(super) fn lines(&self, width: usize) -> Vec<Block> {
         let widths = self.widths(width);
         let mut blocks = Vec::new();
@@ -103,7 +105,7 @@ impl Listing {
             let cells: Vec<String> = self
                 .in_terminal_of(cells)
                 .zip(&widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
+                .map(|(cell, width)| columns::left_aligned(cell, *width))
                 .collect();
             blocks.push(Block::Piece(Emphasis::Strong, cells.first().cloned().unwrap_or_default()));
             let rest = cells.iter().skip(1).map(String::as_str).collect::<String>();
@@ -122,13 +124,13 @@ impl Listing {
         shown.map(|(_, cell)| cell)
     }
 
-    /// The widths of the columns: as given, or where that is too wide, as narrow as the cells allow.
+    /// The widths of the columns: as given or, where that is too wide, as narrow as the cells allow.
     fn widths(&self, width: usize) -> Vec<usize> {
         let given = self.columns.iter().filter(|column| column.shown.in_terminal()).map(|c| c.width);
         let given: Vec<usize> = given.collect();
         let longest = |i: usize| {
             let cells = self.entries.iter().filter_map(|entry| self.in_terminal_of(&entry.cells).nth(i));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            cells.map(|cell| columns::width(cell)).max().unwrap_or(0)
         };
         let last = given.len().saturating_sub(1);
         if given.iter().take(last).sum::<usize>() + longest(last) <= width {
@@ -142,6 +144,19 @@ impl Listing {
 mod tests {
     use super::*;
     use crate::render::{Document, Page, html};
+
+    #[test]
+    fn cells_line_up_whatever_script_names_are_in() {
+        let mut listing = Listing::default().column("value", 12).column("share", 6);
+        for name in ["Zu\u{308}rich", "日本語", "🙂", "plain"] {
+            listing.entry([name, "0.5"]);
+        }
+        let mut document = Document::default();
+        document.listing(listing);
+        for line in document.to_string().lines() {
+            assert_eq!(columns::width(line), 15, "{line}");
+        }
+    }
 
     #[test]
     fn a_terminal_and_a_page_show_what_they_have_room_for() {

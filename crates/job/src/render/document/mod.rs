@@ -1,7 +1,7 @@
-//! What a report says to people, before it is known how wide their window is and whether it has colours.
+//! The content of a report for people, independent of the width of their window and of colours.
 //!
-//! A [`Document`] is a list of blocks: facts, lines, paragraphs, tables, listings, charts. A terminal lays it out in its columns ([`Document::laid_out`]), an
-//! HTML page as headings, lists, tables and figures ([`super::html::page`]); a job that builds the document has both.
+//! A [`Document`] is a list of blocks: facts, lines, paragraphs, tables, listings, charts. [`Document::laid_out`] lays it out for a terminal,
+//! [`super::html::page`] as an HTML page. A job builds one document and gets both.
 
 mod listing;
 mod table;
@@ -10,10 +10,11 @@ use std::fmt;
 
 pub use listing::{Column, Entry, Listing, Shown};
 pub use sottovoce_chart::Chart;
+use sottovoce_chart::columns;
 pub use sottovoce_chart::terminal::Characters;
 pub use table::Table;
 
-/// How a piece of text stands out.
+/// How a piece of text is emphasised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
     /// Not at all.
@@ -22,7 +23,7 @@ pub enum Emphasis {
     Strong,
     /// An explanation.
     Faint,
-    /// Something to be careful about.
+    /// A warning.
     Warning,
     /// The colour of a series of a chart.
     Series(usize),
@@ -31,36 +32,36 @@ pub enum Emphasis {
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// What a page is called; a terminal does not need it.
+    /// The title of a page. A terminal does not show it.
     Title(String),
-    /// What the next part is about; a terminal leaves a line free before it.
+    /// A heading. A terminal shows an empty line before it.
     Heading(String),
-    /// A name and what it stands for.
+    /// A name and its value.
     Fact(String, String),
-    /// Text that goes on where the last piece ended, and ends its lines itself.
+    /// Text that continues the line of the piece before. Line breaks are part of the text.
     Piece(Emphasis, String),
-    /// Text for programs, which stays as it is.
+    /// Text for programs, shown unchanged.
     Verbatim(String),
-    /// Words that are broken into lines.
+    /// Text that is broken into lines.
     Paragraph {
-        /// How they stand out.
+        /// How it is emphasised.
         emphasis: Emphasis,
-        /// Columns left free before each line.
+        /// Columns of indentation.
         indent: usize,
-        /// Most columns, also in a wider window.
+        /// Largest width in columns, even in a wider window.
         width: usize,
-        /// The words.
+        /// The text.
         words: String,
     },
     /// Rows and columns.
     Table(Table),
-    /// Values with words beneath each.
+    /// Values with notes below each.
     Listing(Listing),
-    /// Parts within parts: how deep each is, and what it is.
+    /// A tree: the depth of each part, and its text.
     Outline(Vec<(usize, String)>),
-    /// A picture.
+    /// A chart.
     Chart(Box<Chart>),
-    /// What a page has room for and a terminal has not; its charts can be drawn into files too.
+    /// Blocks that only a page shows. Their charts can be drawn into files too.
     Page(Document),
 }
 
@@ -70,12 +71,12 @@ pub struct Document {
     blocks: Vec<Block>,
 }
 
-/// What a terminal, or whatever shows the text, can show.
+/// What the terminal, or whatever shows the text, can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Columns.
     pub width: usize,
-    /// What charts are drawn with. Without colours, only letters tell series apart.
+    /// What charts are drawn with. Without colours, series differ only by their letters.
     pub characters: Characters,
 }
 
@@ -85,14 +86,14 @@ impl Default for Page {
     }
 }
 
-/// Columns of the names of facts.
+/// Least width of the column with the names of facts.
 const NAMES: usize = 10;
 
-/// Most columns of a chart: a wider one is not easier to read.
+/// Largest width of a chart in columns: a wider one is not easier to read.
 const CHART: usize = 100;
 
 impl Document {
-    /// A text for programs: no emphasis, and no line is broken.
+    /// Text for programs, without emphasis or line breaks of our own.
     pub fn plain(text: String) -> Self {
         Document { blocks: vec![Block::Verbatim(text)] }
     }
@@ -117,12 +118,12 @@ impl Document {
         self
     }
 
-    /// Names the page.
+    /// Sets the title of the page.
     pub fn title(&mut self, title: impl Into<String>) -> &mut Self {
         self.add(Block::Title(title.into()))
     }
 
-    /// Begins a part.
+    /// Adds a heading.
     pub fn heading(&mut self, heading: impl Into<String>) -> &mut Self {
         self.add(Block::Heading(heading.into()))
     }
@@ -142,7 +143,7 @@ impl Document {
         self.push(emphasis, text.as_ref().trim_end()).push(Emphasis::Plain, "\n")
     }
 
-    /// Adds words, broken into lines of at most `width` columns that all start after `indent` spaces.
+    /// Adds text, broken into lines of at most `width` columns, each indented by `indent` spaces.
     pub fn paragraph(&mut self, emphasis: Emphasis, indent: usize, width: usize, words: &str) -> &mut Self {
         self.add(Block::Paragraph { emphasis, indent, width, words: words.into() })
     }
@@ -157,7 +158,7 @@ impl Document {
         self.add(Block::Chart(Box::new(chart)))
     }
 
-    /// Adds values with words beneath each.
+    /// Adds values with notes below each.
     pub fn listing(&mut self, listing: Listing) -> &mut Self {
         self.add(Block::Listing(listing))
     }
@@ -167,14 +168,14 @@ impl Document {
         self.on_page(|page| page.chart(chart))
     }
 
-    /// Adds what only a page has room for.
+    /// Adds blocks that only a page shows.
     pub fn on_page(&mut self, fill: impl FnOnce(&mut Document) -> &mut Document) -> &mut Self {
         let mut more = Document::default();
         fill(&mut more);
         self.add(Block::Page(more))
     }
 
-    /// The text in lines that fit the page, in pieces of different emphasis.
+    /// The text in lines that fit the width, as pieces with their emphasis.
     pub fn laid_out(&self, page: Page) -> Vec<(Emphasis, String)> {
         let (mut out, mut pieces) = (Vec::new(), Vec::new());
         for together in self.blocks.chunk_by(|l, r| is_fact(l) && is_fact(r)) {
@@ -197,7 +198,7 @@ impl Document {
 }
 
 impl Block {
-    /// A block that needs to know nothing of its neighbours.
+    /// Lays out a block that does not depend on its neighbours.
     fn laid_out(&self, page: Page) -> Vec<(Emphasis, String)> {
         match self {
             Block::Piece(emphasis, text) => vec![(*emphasis, text.clone())],
@@ -216,7 +217,7 @@ impl Block {
             Block::Outline(parts) => outline(parts),
             Block::Chart(chart) => drawn(chart, page),
             Block::Title(_) | Block::Page(_) => vec![],
-            // These know their neighbours.
+            // `Document::laid_out` handles these, because they depend on their neighbours.
             Block::Heading(_) | Block::Fact(..) | Block::Verbatim(_) => vec![],
         }
     }
@@ -226,34 +227,30 @@ fn is_fact(block: &Block) -> bool {
     matches!(block, Block::Fact(..))
 }
 
-/// Names in a column, and what they stand for in another, which goes on in the next line where it is too long.
+/// Names in one column, values in another. Long values continue in the next line of their column.
 fn facts(facts: &[Block], width: usize) -> Vec<(Emphasis, String)> {
     let facts = facts.iter().filter_map(|block| match block {
         Block::Fact(name, value) => Some((name, value)),
         _ => None,
     });
-    let longest = facts.clone().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let longest = facts.clone().map(|(name, _)| columns::width(name)).max().unwrap_or(0);
     let names = if longest < NAMES { NAMES } else { longest + 2 };
     let line = |(name, value): (&String, &String)| {
-        let lines = cut(&wrap(value, width.saturating_sub(names)), width.saturating_sub(names).max(8));
+        let room = width.saturating_sub(names);
+        let lines =
+            wrap(value, room).iter().flat_map(|line| columns::pieces(line, room.max(8))).collect::<Vec<_>>();
         let lines = lines.join(&format!("\n{:names$}", ""));
-        (Emphasis::Strong, format!("{name:<names$}{lines}").trim_end().to_owned() + "\n")
+        (
+            Emphasis::Strong,
+            format!("{}{lines}", columns::left_aligned(name, names)).trim_end().to_owned() + "\n",
+        )
     };
     facts.map(line).collect()
 }
 
-/// Lines of at most that many columns, also where a single word is longer.
-fn cut(lines: &[String], width: usize) -> Vec<String> {
-    let pieces = |line: &String| -> Vec<String> {
-        let letters: Vec<char> = line.chars().collect();
-        letters.chunks(width).map(|piece| piece.iter().collect()).collect()
-    };
-    lines.iter().flat_map(pieces).collect()
-}
-
-/// Parts within parts, joined by lines.
+/// A tree, drawn with lines.
 fn outline(parts: &[(usize, String)]) -> Vec<(Emphasis, String)> {
-    // Whether another part of that depth follows before the next part of a lower one.
+    // Whether another part of this depth follows before the next part of a smaller depth.
     let goes_on = |position: usize, depth: usize| {
         let later = parts[position + 1..].iter().map(|part| part.0);
         later.take_while(|d| *d >= depth).any(|d| d == depth)
@@ -284,7 +281,7 @@ fn drawn(chart: &Chart, page: Page) -> Vec<(Emphasis, String)> {
     pieces
 }
 
-/// Breaks the lines that are too long for the page at spaces, and lets what is left start under the line's second column pair.
+/// Breaks lines that are too long at spaces. The rest of a line is indented two columns more than its beginning.
 fn fitted(pieces: Vec<(Emphasis, String)>, width: usize) -> Vec<(Emphasis, String)> {
     let mut out = Vec::new();
     let mut line: Vec<(Emphasis, String)> = Vec::new();
@@ -302,14 +299,14 @@ fn fitted(pieces: Vec<(Emphasis, String)>, width: usize) -> Vec<(Emphasis, Strin
 
 fn broken(line: Vec<(Emphasis, String)>, width: usize) -> Vec<(Emphasis, String)> {
     let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
-    if text.trim_end().chars().count() <= width {
+    if columns::width(text.trim_end()) <= width {
         return line;
     }
     let indent = text.chars().take_while(|c| *c == ' ').count().min(width / 2);
     let (mut out, mut column) = (vec![(Emphasis::Plain, " ".repeat(indent))], indent);
     for (emphasis, text) in line {
         for word in text.split_whitespace() {
-            let length = word.chars().count();
+            let length = columns::width(word);
             if column > indent && column + 1 + length > width {
                 out.push((Emphasis::Plain, format!("\n{:1$}", "", indent + 2)));
                 column = indent + 2;
@@ -333,12 +330,12 @@ impl fmt::Display for Document {
     }
 }
 
-/// Breaks words into lines of at most `width` characters, where a word is not longer than that.
+/// Breaks words into lines of at most `width` columns; a longer word gets a line by itself.
 fn wrap(words: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in units_kept(words) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if columns::width(line) + 1 + columns::width(&word) <= width => {
                 line.push(' ');
                 line.push_str(&word);
             }
@@ -348,7 +345,7 @@ fn wrap(words: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words; a percent sign stays with its number.
+/// The words of a text; a percent sign stays with its number.
 fn units_kept(words: &str) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
@@ -398,6 +395,19 @@ mod tests {
             "short          value\na longer name  abcdefghi\n               j\n               klm\n"
         );
         assert_eq!(document.to_string(), "short          value\na longer name  abcdefghij klm\n");
+    }
+
+    #[test]
+    fn lines_are_broken_by_columns_and_not_by_characters() {
+        let mut document = Document::default();
+        document.fact("名前", "日本語 日本語日本語日本語").fact("short", "e\u{301}e\u{301}e\u{301}");
+        document.paragraph(Emphasis::Plain, 0, 20, "日本語日本語 日本語日本語 日本語");
+        let text: String =
+            document.laid_out(Page { width: 20, ..Page::default() }).into_iter().map(|p| p.1).collect();
+        assert_eq!(
+            text,
+            "名前      日本語\n          日本語日本\n          語日本語\nshort     e\u{301}e\u{301}e\u{301}\n日本語日本語\n日本語日本語 日本語\n"
+        );
     }
 
     #[test]

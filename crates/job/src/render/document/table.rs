@@ -1,4 +1,6 @@
-//! Tables that turn into lists where they do not fit.
+//! Tables, which become lists where they do not fit.
+
+use sottovoce_chart::columns::{self, left_aligned, right_aligned};
 
 use super::Emphasis;
 use crate::render::text::clipped;
@@ -6,15 +8,15 @@ use crate::render::text::clipped;
 /// Rows and columns, with a name for each row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What the columns are called; the first one is that of the names.
+    /// The names of the columns. The first column has the names of the rows.
     pub header: Vec<String>,
-    /// What the columns mean, in few words; empty if that is said elsewhere.
+    /// What the columns mean, in few words; may be empty.
     pub meaning: Vec<String>,
-    /// The rows: how each stands out, and its cells, of which the first is its name.
+    /// The rows: emphasis and cells. The first cell is the name of the row.
     pub rows: Vec<(Emphasis, Vec<String>)>,
-    /// Columns that a terminal leaves for names before it cuts them; a page shows them whole. None is as many as they have.
+    /// Least width to which a terminal may cut the names of rows. A page shows them whole. With `None` they are not cut.
     pub names_within: Option<usize>,
-    /// Most columns of the name of a column in a terminal.
+    /// Largest width of the name of a column in a terminal.
     pub columns_within: Option<usize>,
 }
 
@@ -33,13 +35,13 @@ impl Table {
         self
     }
 
-    /// Lets a terminal cut the names of rows that do not fit, but not below so many columns.
+    /// Lets a terminal cut names of rows that do not fit, to `least` columns at least.
     pub fn names_within(mut self, least: usize) -> Self {
         self.names_within = Some(least);
         self
     }
 
-    /// Lets a terminal cut the names of columns to so many columns.
+    /// Lets a terminal cut the names of columns to `most` columns.
     pub fn columns_within(mut self, most: usize) -> Self {
         self.columns_within = Some(most);
         self
@@ -59,7 +61,7 @@ impl Table {
         self.cut(width).fitted(width)
     }
 
-    /// The table with names that a terminal has room for.
+    /// The table with its names cut to the room there is.
     fn cut(&self, width: usize) -> Table {
         let mut table = self.clone();
         if let Some(most) = self.columns_within {
@@ -79,7 +81,7 @@ impl Table {
         let whole = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         match whole {
             _ if whole <= width => self.in_columns(&widths),
-            // Two tables one above the other, both with the names.
+            // Two tables, one above the other, both with the names of the rows.
             _ if whole + widths[0] < 2 * width - 12 && width >= 60 => {
                 let (left, right) = self.halves(&widths, width);
                 let blank = (Emphasis::Plain, "\n".to_owned());
@@ -103,7 +105,7 @@ impl Table {
         (self.picked(left), self.picked(right))
     }
 
-    /// Some of the columns; a row of which nothing but its name would be left blank is left out.
+    /// The table with some of its columns, without rows that become empty.
     fn picked(&self, pick: impl Fn(&Vec<String>) -> Vec<String>) -> Table {
         let rows = self.rows.iter().map(|(emphasis, cells)| (*emphasis, pick(cells)));
         Table {
@@ -120,17 +122,17 @@ impl Table {
 
     fn widths(&self) -> Vec<usize> {
         let width = |column: usize| {
-            self.lines().filter_map(|cells| cells.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
+            self.lines().filter_map(|cells| cells.get(column)).map(|c| columns::width(c)).max().unwrap_or(0)
         };
         (0..self.header.len()).map(width).collect()
     }
 
-    /// The first column to the left, all others to the right.
+    /// The first column is left-aligned, all others are right-aligned.
     fn in_columns(&self, widths: &[usize]) -> Vec<(Emphasis, String)> {
         let line = |cells: &[String]| {
             let cell = |(i, (cell, width)): (usize, (&String, &usize))| match i {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{:GAP$}{cell:>width$}", ""),
+                0 => left_aligned(cell, *width),
+                _ => right_aligned(cell, GAP + width),
             };
             let text: String = cells.iter().zip(widths).enumerate().map(cell).collect();
             format!("{}\n", text.trim_end())
@@ -143,9 +145,9 @@ impl Table {
         pieces
     }
 
-    /// A heading for each row, and a line for each of its cells. A row without a name goes on with the one before.
+    /// A heading for each row and a line for each of its cells. A row without a name continues the row before.
     fn as_list(&self, width: usize) -> Vec<(Emphasis, String)> {
-        let names = self.header.iter().skip(1).map(|h| h.chars().count()).max().unwrap_or(0).min(width / 2);
+        let names = self.header.iter().skip(1).map(|h| columns::width(h)).max().unwrap_or(0).min(width / 2);
         let mut pieces = Vec::new();
         for (emphasis, cells) in &self.rows {
             if let Some(name) = cells.first().filter(|name| !name.is_empty()) {
@@ -154,7 +156,7 @@ impl Table {
             for (title, cell) in
                 self.header.iter().zip(cells).skip(1).filter(|(_, cell)| !["", "—"].contains(&cell.as_str()))
             {
-                pieces.push((*emphasis, format!("  {title:<names$}  {}\n", cell.trim_end())));
+                pieces.push((*emphasis, format!("  {}  {}\n", left_aligned(title, names), cell.trim_end())));
             }
         }
         pieces
@@ -177,11 +179,11 @@ mod tests {
         table.row(Emphasis::Plain, ["name", &"1".repeat(40), &"2".repeat(40)]);
         let text: String = table.laid_out(70).into_iter().map(|piece| piece.1).collect();
         assert_eq!(text.lines().count(), 5, "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+        assert!(text.lines().all(|line| columns::width(line) <= 70), "{text}");
         assert_eq!(text.matches("name").count(), 2);
     }
 
-    /// A terminal gives names the room that is left, and a page all of it.
+    /// A terminal cuts names to the room that is left; a page shows them whole.
     #[test]
     fn names_are_cut_only_where_there_is_no_room() {
         let name = "a label of thirty-two characters";
@@ -195,6 +197,21 @@ mod tests {
         assert!(crate::render::html::page(&document).contains(name));
     }
 
+    /// The end of each line of a table whose last cells are all filled is the same column of the terminal.
+    #[test]
+    fn columns_line_up_whatever_script_their_labels_are_in() {
+        let mut table = Table::new(["値", "平均", "share"]).names_within(5);
+        for name in ["Zürich", "Zu\u{308}rich", "日本語", "👩\u{200d}👩\u{200d}👧 family", "plain"]
+        {
+            table.row(Emphasis::Plain, [name, "±1", "0.5"]);
+        }
+        for width in [60, 22, 18] {
+            let text: String = table.laid_out(width).into_iter().map(|piece| piece.1).collect();
+            let ends: Vec<usize> = text.lines().map(columns::width).collect();
+            assert!(ends.iter().all(|end| *end == ends[0] && *end <= width), "{text}");
+        }
+    }
+
     fn text(width: usize) -> String {
         table().laid_out(width).into_iter().map(|piece| piece.1).collect()
     }
@@ -202,7 +219,7 @@ mod tests {
     #[test]
     fn a_table_has_columns_where_they_fit_and_is_a_list_elsewhere() {
         assert_eq!(text(80), "who    value  share\nusers   12.5      1\n       ± 0.1\n");
-        assert!(text(18).lines().all(|line| line.chars().count() <= 18));
+        assert!(text(18).lines().all(|line| columns::width(line) <= 18));
         assert_eq!(text(18), "users\n  value  12.5\n  share  1\n  value  ± 0.1\n");
     }
 }

@@ -1,22 +1,33 @@
 //! HTML: a document as one page that needs nothing else.
 //!
-//! Every report that has a text has a page, laid out from the same [`Document`]: facts become a list, tables stay tables (and cards on a phone), charts
-//! become figures, each with its data in a table behind it. A page refers to nothing outside itself, and says so to the browser, which would refuse
-//! (`Content-Security-Policy`). It follows light or dark surroundings, prints in black on white, and without a script lacks only the values under the
-//! pointer and the switch of the axis.
+//! Every report that has a text has a page, made from the same [`Document`]: facts become a list, tables stay tables (and become cards on a phone), charts
+//! become figures, each with its numbers in a table below. A page refers to nothing outside itself, and its `Content-Security-Policy` tells the browser to
+//! load nothing. It follows the reader's light or dark mode and prints in black on white. Without scripts it lacks only the values under the pointer and
+//! the switch of the axis.
+//!
+//! The markup is written with `maud`, whose templates escape every value. `PreEscaped` marks the exceptions: our style sheet and script, the charts (which
+//! escape their own text), and line breaks between elements.
 
 mod figure;
+mod words;
 
-use sottovoce_chart::{escaped, marked_up};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::document::{Block, Column, Document, Emphasis, Entry, Listing, Table};
+use self::words::{Plain, Words, without_markup};
+use super::document::{Block, Column, Document, Emphasis, Entry, Listing, Shown, Table};
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: PreEscaped<&str> = PreEscaped(include_str!("page.css"));
+const SCRIPT: PreEscaped<&str> = PreEscaped(include_str!("page.js"));
 
-/// What tells a page of ours from other files, near its beginning.
-const GENERATOR: &str =
-    concat!("<meta name=\"generator\" content=\"sottovoce ", env!("CARGO_PKG_VERSION"), "\">");
+/// Ends a line of the file, so that people can read it.
+const NL: PreEscaped<&str> = PreEscaped("\n");
+
+/// Says which program wrote the page.
+const GENERATOR: &str = concat!("sottovoce ", env!("CARGO_PKG_VERSION"));
+
+/// Forbids the browser to load anything.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// Longer cells may be broken into lines.
 const LONG: usize = 32;
@@ -24,7 +35,7 @@ const LONG: usize = 32;
 /// Longer names of rows may be broken into lines.
 const LONG_NAME: usize = 24;
 
-/// Whether the text is the beginning of a page that was made here, by any version.
+/// Whether the text is the beginning of a page that any version of this program wrote.
 pub fn is_page(text: &str) -> bool {
     text.starts_with("<!DOCTYPE html>") && text.contains("<meta name=\"generator\" content=\"sottovoce ")
 }
@@ -36,52 +47,73 @@ pub fn page(document: &Document) -> String {
         _ => None,
     });
     let title = title.unwrap_or("sottovoce");
-    let body = body(document);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n{GENERATOR}\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>{name} · sottovoce</title>\n<style>\n{STYLE}{charts}\n</style>\n</head>\n<body>\n<main>\n\
-         <h1>{heading}</h1>\n{letters}{body}</main>\n<footer>sottovoce {version}. All information is in nats; every number carries the method and the error that the data tables show.</footer>\n\
-         <div id=\"told\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        name = escaped(title),
-        charts = sottovoce_chart::style(),
-        heading = marked_up(title),
-        letters = letters(&body),
-        version = env!("CARGO_PKG_VERSION"),
-    )
+    let page = html! {
+        (DOCTYPE) (NL)
+        html lang="en" { (NL) (head(title)) (NL) (content(title, body(document))) (NL) } (NL)
+    };
+    page.into_string()
 }
 
-/// The outlines of the letters in all charts, which show nothing by themselves.
-fn letters(body: &str) -> String {
-    let glyphs = sottovoce_chart::glyphs(body);
-    if glyphs.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<svg class=\"letters\" aria-hidden=\"true\" width=\"0\" height=\"0\"><defs>\n{glyphs}</defs></svg>\n"
-    )
-}
-
-/// The blocks; neighbours that belong together become one element.
-fn body(document: &Document) -> String {
-    let mut out = String::new();
-    let mut figures = 0;
-    let blocks = flattened(document);
-    for together in blocks.chunk_by(|l, r| std::mem::discriminant(*l) == std::mem::discriminant(*r)) {
-        match together[0] {
-            Block::Fact(..) => out += &enclosed("dl", "", &joined(together, fact)),
-            Block::Piece(..) => {
-                out += &enclosed("pre", "", joined(together, piece_of).trim_matches('\n'));
-            }
-            _ => out += &joined(together, |block| element(block, &mut figures)),
+fn head(title: &str) -> Markup {
+    html! {
+        head { (NL)
+            meta charset="utf-8"; (NL)
+            meta name="viewport" content="width=device-width, initial-scale=1"; (NL)
+            meta name="color-scheme" content="light dark"; (NL)
+            meta name="generator" content=(GENERATOR); (NL)
+            meta http-equiv="Content-Security-Policy" content=(POLICY); (NL)
+            link rel="icon" href="data:,"; (NL)
+            title { (Plain(title)) " · sottovoce" } (NL)
+            style { (NL) (STYLE) (PreEscaped(sottovoce_chart::style())) (NL) } (NL)
         }
     }
-    out
 }
 
-/// All blocks, with those that only a page shows in their places.
+fn content(title: &str, body: Markup) -> Markup {
+    html! {
+        body { (NL)
+            main { (NL)
+                h1 { (Words(title)) } (NL)
+                (letters(&body)) (body)
+            } (NL)
+            footer {
+                "sottovoce " (env!("CARGO_PKG_VERSION")) ". All information is in nats; every number carries the method and the error that the data tables show."
+            } (NL)
+            div id="told" role="status" hidden {} (NL)
+            script { (NL) (SCRIPT) } (NL)
+        }
+    }
+}
+
+/// The outlines of the letters in all charts. This element shows nothing by itself.
+fn letters(body: &Markup) -> Markup {
+    let glyphs = sottovoce_chart::glyphs(&body.0);
+    html! {
+        @if !glyphs.is_empty() {
+            svg class="letters" aria-hidden="true" width="0" height="0" {
+                defs { (NL) (PreEscaped(glyphs)) }
+            } (NL)
+        }
+    }
+}
+
+/// The blocks. Neighbouring facts become one list, neighbouring pieces of text one element.
+fn body(document: &Document) -> Markup {
+    let mut figures = 0;
+    let blocks = flattened(document);
+    let groups = blocks.chunk_by(|l, r| std::mem::discriminant(*l) == std::mem::discriminant(*r));
+    html! {
+        @for group in groups {
+            @match group[0] {
+                Block::Fact(..) => { dl { @for block in group { (fact(block)) } } (NL) }
+                Block::Piece(..) => { (lines(group)) }
+                _ => { @for block in group { (element(block, &mut figures)) } }
+            }
+        }
+    }
+}
+
+/// All blocks in order, with the blocks that only a page shows.
 fn flattened(document: &Document) -> Vec<&Block> {
     let blocks = document.blocks().iter().flat_map(|block| match block {
         Block::Page(more) => flattened(more),
@@ -90,86 +122,66 @@ fn flattened(document: &Document) -> Vec<&Block> {
     blocks.collect()
 }
 
-fn joined(blocks: &[&Block], part: impl FnMut(&Block) -> String) -> String {
-    blocks.iter().copied().map(part).collect()
+fn fact(block: &Block) -> Markup {
+    let Block::Fact(name, value) = block else { return html! {} };
+    html! { div { dt { (Words(name)) } dd { (Words(value)) } } (NL) }
 }
 
-fn fact(block: &Block) -> String {
-    let Block::Fact(name, value) = block else { return String::new() };
-    format!("<div><dt>{}</dt><dd>{}</dd></div>\n", marked_up(name), marked_up(value))
+/// Pieces of text, without the empty lines before and after them.
+fn lines(pieces: &[&Block]) -> Markup {
+    let markup = html! {
+        @for block in pieces {
+            @if let Block::Piece(emphasis, text) = block { (piece(*emphasis, text)) }
+        }
+    };
+    let lines = PreEscaped(markup.0.trim_matches('\n'));
+    html! { @if !lines.0.trim().is_empty() { pre { (lines) } (NL) } }
 }
 
-/// A block that is an element of its own.
-fn element(block: &Block, figures: &mut usize) -> String {
+/// A piece of text, which keeps its line ends.
+fn piece(emphasis: Emphasis, text: &str) -> Markup {
+    html! {
+        @match class(emphasis) {
+            Some(class) => span class=(class) { (Plain(text)) },
+            None => (Plain(text)),
+        }
+    }
+}
+
+/// A block that becomes one element.
+fn element(block: &Block, figures: &mut usize) -> Markup {
     match block {
-        Block::Heading(heading) => enclosed("h2", "", &marked_up(heading)),
-        Block::Verbatim(text) => enclosed("pre", "", &piece(Emphasis::Plain, text)),
+        Block::Heading(heading) => html! { h2 { (Words(heading)) } (NL) },
+        Block::Verbatim(text) => html! { @if !text.trim().is_empty() { pre { (Plain(text)) } (NL) } },
         Block::Paragraph { emphasis, indent, words, .. } => {
-            let indent = if *indent > 0 { " indent" } else { "" };
-            enclosed("p", &format!("{}{indent}", class(*emphasis)), &marked_up(&units_kept(words)))
+            let indent = (*indent > 0).then_some("indent");
+            let classes: Vec<&str> = class(*emphasis).into_iter().chain(indent).collect();
+            html! { (paragraph(&classes.join(" "), &units_kept(words))) (NL) }
         }
         Block::Table(table) => self::table(table),
         Block::Listing(listing) => self::listing(listing),
-        Block::Outline(parts) => outline(parts),
+        Block::Outline(parts) => html! { ul { (items(parts, 0)) } (NL) },
         Block::Chart(chart) => {
             *figures += 1;
             figure::figure(chart, *figures)
         }
-        Block::Title(_) | Block::Page(_) | Block::Fact(..) | Block::Piece(..) => String::new(),
+        Block::Title(_) | Block::Page(_) | Block::Fact(..) | Block::Piece(..) => html! {},
     }
 }
 
-fn enclosed(tag: &str, class: &str, body: &str) -> String {
-    let class = if class.trim().is_empty() { String::new() } else { format!(" class=\"{}\"", class.trim()) };
-    if body.trim().is_empty() { String::new() } else { format!("<{tag}{class}>{body}</{tag}>\n") }
+/// A paragraph, or nothing if there are no words.
+fn paragraph(class: &str, words: &str) -> Markup {
+    let class = (!class.is_empty()).then_some(class);
+    html! { @if !words.trim().is_empty() { p class=[class] { (Words(words)) } } }
 }
 
-fn class(emphasis: Emphasis) -> &'static str {
+fn class(emphasis: Emphasis) -> Option<&'static str> {
     match emphasis {
-        Emphasis::Plain | Emphasis::Series(_) => "",
-        Emphasis::Strong => "strong",
-        Emphasis::Faint => "explain",
-        Emphasis::Warning => "warning",
+        Emphasis::Plain | Emphasis::Series(_) => None,
+        Emphasis::Strong => Some("strong"),
+        Emphasis::Faint => Some("explain"),
+        Emphasis::Warning => Some("warning"),
     }
-}
-
-fn piece_of(block: &Block) -> String {
-    let Block::Piece(emphasis, text) = block else { return String::new() };
-    piece(*emphasis, text)
-}
-
-/// A piece of a line; line ends are kept, since `escaped` takes other control characters out.
-fn piece(emphasis: Emphasis, text: &str) -> String {
-    let text = text.split('\n').map(escaped).collect::<Vec<_>>().join("\n");
-    match class(emphasis) {
-        "" => text,
-        class => format!("<span class=\"{class}\">{text}</span>"),
-    }
-}
-
-/// Entries as a table; the words beneath each stand under its name.
-fn listing(listing: &Listing) -> String {
-    let shown = |column: &&Column| column.shown.on_page();
-    let columns = || listing.columns.iter().filter(shown);
-    let head: String =
-        columns().map(|column| format!("<th scope=\"col\">{}</th>", marked_up(&column.name))).collect();
-    let entry = |entry: &Entry| -> String {
-        let notes: String = entry.notes.iter().filter(|note| note.0.on_page()).map(note).collect();
-        let cells = listing.columns.iter().zip(&entry.cells).filter(|(column, _)| shown(column));
-        let cell = |(i, (column, cell)): (usize, (&Column, &String))| match i {
-            0 => format!("<th scope=\"row\">{}{notes}</th>", marked_up(cell.trim())),
-            _ => data(&column.name, cell),
-        };
-        enclosed("tr", "", &cells.enumerate().map(cell).collect::<String>())
-    };
-    let body: String = listing.entries.iter().map(entry).collect();
-    format!(
-        "<div class=\"scroll\"><table class=\"cards listing\"><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
-    )
-}
-
-fn note((_, emphasis, words): &(super::Shown, Emphasis, String)) -> String {
-    enclosed("p", class(*emphasis), &marked_up(words)).trim_end().to_owned()
 }
 
 /// Words in which a percent sign stays with its number.
@@ -177,71 +189,112 @@ fn units_kept(words: &str) -> String {
     words.replace(" %", "\u{a0}%")
 }
 
-/// Parts within parts as lists within lists.
-fn outline(parts: &[(usize, String)]) -> String {
-    let (mut out, mut depth) = (String::new(), 0);
-    for (position, (level, words)) in parts.iter().enumerate() {
-        match level.cmp(&depth) {
-            std::cmp::Ordering::Greater => out += "<ul>",
-            _ if position == 0 => {}
-            _ => out += &format!("</li>{}", "</ul></li>".repeat(depth - level)),
+/// Parts within parts as lists within lists. Parts deeper than `depth` belong to the part before them.
+fn items(parts: &[(usize, String)], depth: usize) -> Markup {
+    html! {
+        @for item in parts.chunk_by(|_, next| next.0 > depth) {
+            li {
+                (Words(&item[0].1))
+                @if item.len() > 1 { ul { (items(&item[1..], depth + 1)) } }
+            }
         }
-        out += &format!("<li>{}", marked_up(words));
-        depth = *level;
     }
-    enclosed("ul", "", &format!("{out}</li>{}", "</ul></li>".repeat(depth)))
 }
 
-/// A cell of a table, with the name of its column for a card.
-fn data(name: &str, cell: &str) -> String {
+/// Entries as a table; the notes of an entry stand below its name.
+fn listing(listing: &Listing) -> Markup {
+    let columns = listing.columns.iter().filter(|column| column.shown.on_page());
+    html! {
+        div class="scroll" {
+            table class="cards listing" {
+                thead { tr { @for column in columns { th scope="col" { (Words(&column.name)) } } } } (NL)
+                tbody { (NL) @for entry in &listing.entries { (entry_row(&listing.columns, entry)) } }
+            }
+        } (NL)
+    }
+}
+
+fn entry_row(columns: &[Column], entry: &Entry) -> Markup {
+    let cells = columns.iter().zip(&entry.cells).filter(|(column, _)| column.shown.on_page());
+    html! {
+        tr {
+            @for (i, (column, cell)) in cells.enumerate() {
+                @if i == 0 {
+                    th scope="row" { (Words(cell.trim())) (notes(&entry.notes)) }
+                } @else {
+                    (data(&column.name, cell))
+                }
+            }
+        } (NL)
+    }
+}
+
+fn notes(notes: &[(Shown, Emphasis, String)]) -> Markup {
+    html! {
+        @for (_, emphasis, words) in notes.iter().filter(|note| note.0.on_page()) {
+            (paragraph(class(*emphasis).unwrap_or_default(), words))
+        }
+    }
+}
+
+/// A cell of a table. It carries the name of its column, which cards show.
+fn data(name: &str, cell: &str) -> Markup {
     let class = match cell.chars().count() {
-        0 => " class=\"empty\"",
-        1..=LONG => "",
-        _ => " class=\"long\"",
+        0 => Some("empty"),
+        1..=LONG => None,
+        _ => Some("long"),
     };
-    format!("<td data-name=\"{}\"{class}><span>{}</span></td>", unmarked(name), marked_up(cell))
+    html! { td data-name=(without_markup(name)) class=[class] { span { (Words(cell)) } } }
 }
 
-/// An attribute cannot hold markup.
-fn unmarked(name: &str) -> String {
-    ["<sub>", "</sub>", "<sup>", "</sup>"].iter().fold(marked_up(name), |name, tag| name.replace(tag, ""))
+/// A table, which scrolls in its box if it must; on a phone each row becomes a card.
+fn table(table: &Table) -> Markup {
+    html! {
+        div class="scroll" {
+            table class="cards" {
+                thead { (header(&table.header)) (meaning(&table.meaning)) } (NL)
+                tbody { (NL)
+                    @for (emphasis, cells) in &table.rows { (row(table, *emphasis, cells)) }
+                }
+            }
+        } (NL)
+    }
 }
 
-/// A table, in a box of its own that scrolls if it must; on a phone each row becomes a card.
-fn table(table: &Table) -> String {
-    let head = |cells: &[String], class: &str| -> String {
-        let cell = |(i, cell): (usize, &String)| {
-            let name = if i == 0 && cell.is_empty() {
-                "<td></td>".into()
-            } else {
-                format!("<th scope=\"col\">{}</th>", marked_up(cell))
-            };
-            if class.is_empty() { name } else { format!("<td>{}</td>", marked_up(cell)) }
-        };
-        let cells: String = cells.iter().enumerate().map(cell).collect();
-        enclosed("tr", class, &cells)
-    };
-    let body: String = table.rows.iter().map(|(emphasis, cells)| row(table, *emphasis, cells)).collect();
-    format!(
-        "<div class=\"scroll\"><table class=\"cards\"><thead>{}{}</thead>\n<tbody>\n{body}</tbody></table></div>\n",
-        head(&table.header, ""),
-        head(&table.meaning, "explain")
-    )
+fn header(cells: &[String]) -> Markup {
+    html! {
+        tr {
+            @for (i, cell) in cells.iter().enumerate() {
+                // A header cell without text would be announced as an empty header.
+                @if i == 0 && cell.is_empty() { td {} } @else { th scope="col" { (Words(cell)) } }
+            }
+        } (NL)
+    }
 }
 
-fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> String {
+fn meaning(cells: &[String]) -> Markup {
+    html! {
+        @if !cells.is_empty() {
+            tr class="explain" { @for cell in cells { td { (Words(cell)) } } } (NL)
+        }
+    }
+}
+
+fn row(table: &Table, emphasis: Emphasis, cells: &[String]) -> Markup {
     let name = |i: usize| table.header.get(i).map_or("", String::as_str);
-    let cell = |(i, cell): (usize, &String)| match i {
-        // On a card a number needs to be told what it is a number of.
-        0 if cell.trim().parse::<f64>().is_ok() && !name(0).is_empty() => {
-            format!("<th scope=\"row\" data-name=\"{}\">{}</th>", unmarked(name(0)), marked_up(cell.trim()))
-        }
-        0 => {
-            let class = if cell.chars().count() > LONG_NAME { " class=\"long\"" } else { "" };
-            format!("<th scope=\"row\"{class}>{}</th>", marked_up(cell.trim()))
-        }
-        _ => data(name(i), cell),
-    };
-    let cells: String = cells.iter().enumerate().map(cell).collect();
-    enclosed("tr", class(emphasis), &cells)
+    html! {
+        tr class=[class(emphasis)] {
+            @for (i, cell) in cells.iter().enumerate() {
+                @if i == 0 { (row_name(name(0), cell.trim())) } @else { (data(name(i), cell)) }
+            }
+        } (NL)
+    }
+}
+
+/// The name of a row. If it is a number, a card also shows what it is a number of.
+fn row_name(column: &str, name: &str) -> Markup {
+    let is_number = name.parse::<f64>().is_ok() && !column.is_empty();
+    let column = is_number.then(|| without_markup(column));
+    let class = (!is_number && name.chars().count() > LONG_NAME).then_some("long");
+    html! { th scope="row" data-name=[column] class=[class] { (Words(name)) } }
 }

@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   const told = document.getElementById("told");
-  // Our own words under the pointer replace the browser's slow ones.
+  // Our own note under the pointer replaces the browser's, which appears late.
   const words = new WeakMap();
   for (const point of document.querySelectorAll(".point")) {
     const title = point.querySelector("title");

@@ -1,7 +1,7 @@
 //! The text of the job `estimate`.
 
 use sottovoce::estimate::{Certificate, Estimate, Estimator};
-use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
+use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series, columns};
 
 use super::{INDENT, WIDTH, printable};
 use crate::estimate::{Column, EstimateReport};
@@ -25,7 +25,7 @@ pub fn estimate(report: &EstimateReport) -> Document {
     document.fact("Protocol", summary(&report.protocol)).fact("Reports", report.n.to_string());
     document.fact("Intervals", format!("{} %", rounded(100.0 * report.level, 6))).line(Emphasis::Plain, "");
     let found: Vec<&Estimate> = report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).collect();
-    let label = report.labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).clamp(5, LABEL);
+    let label = report.labels.iter().map(|l| columns::width(l)).max().unwrap_or(0).clamp(5, LABEL);
     let places = places(&found);
     let cell = 3 * (places + 3) + 7;
     for group in found.chunks(((WIDTH - label) / cell).max(1)) {

@@ -179,9 +179,5 @@ fn printable(text: &str) -> String {
 
 /// A user's text in at most `width` columns, without control characters that a terminal would obey.
 pub(crate) fn clipped(text: &str, width: usize) -> String {
-    let text = printable(text);
-    if text.chars().count() <= width {
-        return text;
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    sottovoce_chart::columns::clipped(&printable(text), width, "…")
 }
