@@ -36,7 +36,7 @@ use chacha20::ChaCha8Rng;
 
 use crate::estimate::{Estimator, SupportRates};
 use crate::information::monte_carlo::{Source, draw_round};
-use crate::information::{SamplingObserver, Sampling};
+use crate::information::{Sampling, SamplingObserver};
 use crate::model::error::{Error, Result, distribution, in_range};
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Prior;

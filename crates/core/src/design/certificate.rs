@@ -1,11 +1,12 @@
-//! Why no protocol is much better.
+//! The certificate of a design: an upper bound on the utility of every other protocol.
 
 use crate::model::evaluation::Method;
 
-/// A proof that no protocol under the same requirement is better by more than `gap`.
+/// Evidence that no protocol under the same requirement is better by more than `gap`.
 ///
 /// # Claim
-/// With `h(v) = E[dᵀ J(P)⁻¹ d/(v·P)]` of the protocol found, `J` its Fisher information in `a − 1` coordinates and `d_x = v_x − v_r`,
+/// Let `h(v) = E[dᵀ J(P)⁻¹ d/(v·P)]` be the sensitivity of a direction at the protocol found, with its Fisher information `J` in `a − 1` coordinates
+/// and `d_x = v_x − v_r`. The dual variables `λ` and `ν` satisfy
 /// ```text
 /// h(v) ≤ λᵀv + ν ℓ(v)        for every allowed direction v                                   (*)
 /// ```
@@ -13,33 +14,35 @@ use crate::model::evaluation::Method;
 /// ```text
 /// E ln det J(ψ) − E ln det J ≤ Σ_j ψ_j h(v_j) − (a − 1) ≤ Σ_x λ_x + ν B − (a − 1) = 2(a − 1) · gap
 /// ```
-/// `λ`, `ν` and `B` are given here, so that (*) can be checked without knowing how they were found. What (*) rests on: all two-valued
-/// directions were priced, or all of the cone was bounded from above (`whole_cone`); `h` is a mean over points of the prior, whose error (the
-/// difference to a coarser rule, or four standard errors of independent replicates) is included in `λ` and `ν`.
-/// Both are estimates: what a direction gains where a value is rarer than at any point is in neither. Of a protocol that tells a share of the truth and else one
-/// thing `h` is an integral, right to `1e-9` of it, and no points are needed.
+/// `λ`, `ν` and `B` are given here, so that (*) can be checked without knowing how they were found.
+///
+/// # What it rests on
+/// Either all extreme rays of the cone were priced, or branch and bound covered the whole cone (`whole_cone`). `h` is a mean over nodes of the prior. Its error
+/// (the difference to a coarser rule, or four standard errors of independent replicates) is included in `λ` and `ν`, but is itself an estimate: it
+/// does not see what happens where a value is rarer than at any node. For partial disclosure protocols `h` is an integral with a relative error below
+/// `1e-9`, and no nodes are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
-    /// No protocol has an asymptotic utility larger by more than this, in nats.
+    /// The optimality gap: no protocol has an asymptotic utility larger by more than this, in nats.
     pub gap: f64,
-    /// `λ_x`.
+    /// The dual variables `λ_x`.
     pub multipliers: Vec<f64>,
-    /// `ν`, 0 where the average privacy does not bind.
+    /// The dual variable `ν` of the leakage budget, 0 where the average privacy does not bind.
     pub privacy_multiplier: f64,
     /// `B = (1 − L) H(X|P)`, if average privacy is required and binds.
     pub leakage_budget: Option<f64>,
     /// How many directions were priced.
     pub priced: usize,
-    /// Whether directions inside the cone were bounded too; else its edges suffice.
+    /// Whether reduced costs were bounded on the whole cone; else its extreme rays suffice.
     pub whole_cone: bool,
-    /// How many points stand for the prior; none if all means over it are integrals.
+    /// How many nodes stand for the prior; 0 if all means over it are exact integrals.
     pub points: usize,
-    /// Whether means over the prior are by quadrature or Monte Carlo.
+    /// Whether means over the prior are computed by quadrature or Monte Carlo.
     pub method: Method,
 }
 
 impl Certificate {
-    /// The gap in the effective participation of a protocol that has `participation`.
+    /// The gap in effective participation, for a protocol whose own is `participation`.
     pub fn participation_gap(&self, participation: f64) -> f64 {
         participation * (2.0 * self.gap).exp_m1()
     }

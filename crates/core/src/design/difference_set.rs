@@ -9,14 +9,14 @@ use crate::model::error::Result;
 use crate::model::protocol::Protocol;
 use crate::numerics::stop::check;
 
-/// Sets tried at most.
-const MOST_TRIED: usize = 2_000_000;
+/// Extensions of partial sets that are tried at most: about a tenth of a second.
+const MAX_TRIED: usize = 2_000_000;
 
-/// A difference set of `k` residues modulo `a`, if there is one within reach of the search.
+/// A difference set of `k` residues modulo `a`, if the search finds one.
 ///
 /// # Method and cost
-/// Quadratic residues; else a search in increasing order that gives up after two million steps, about a tenth of a second. Sets of more
-/// than half the residues by their complement.
+/// A backtracking search in increasing order that gives up after two million steps, about a tenth of a second; then quadratic residues. Sets of
+/// more than half the residues are complements.
 ///
 /// # Example
 /// ```
@@ -32,7 +32,7 @@ pub fn difference_set(a: usize, k: usize) -> Option<Vec<usize>> {
         let few = difference_set(a, a - k)?;
         return Some((0..a).filter(|x| !few.contains(x)).collect());
     }
-    let mut search = Search { a, k, lambda: k * (k - 1) / (a - 1), counts: vec![0; a], tried: 0 };
+    let mut search = Backtracking { a, k, lambda: k * (k - 1) / (a - 1), counts: vec![0; a], tried: 0 };
     let mut set = vec![0];
     if search.extend(&mut set) {
         return Some(set);
@@ -53,7 +53,8 @@ fn residues(a: usize, k: usize) -> Option<Vec<usize>> {
     Some(residues)
 }
 
-struct Search {
+/// The search for a set in increasing order.
+struct Backtracking {
     a: usize,
     k: usize,
     lambda: usize,
@@ -62,7 +63,8 @@ struct Search {
     tried: usize,
 }
 
-impl Search {
+impl Backtracking {
+    /// Whether the set can be completed; if so, it is.
     fn extend(&mut self, set: &mut Vec<usize>) -> bool {
         if set.len() == self.k {
             return true;
@@ -70,7 +72,7 @@ impl Search {
         for next in set[set.len() - 1] + 1..self.a {
             check();
             self.tried += 1;
-            if self.tried > MOST_TRIED {
+            if self.tried > MAX_TRIED {
                 return false;
             }
             self.count(set, next, 1);
@@ -89,7 +91,7 @@ impl Search {
         false
     }
 
-    /// Adds (`1`) or takes off (`usize::MAX`) the differences between `next` and the set.
+    /// Adds (`1`) or subtracts (`usize::MAX`) the differences between `next` and the set.
     fn count(&mut self, set: &[usize], next: usize, by: usize) {
         for &x in set {
             for difference in [next - x, self.a + x - next] {
@@ -109,7 +111,10 @@ pub fn block_selection(a: usize, set: &[usize], epsilon: f64) -> Result<Protocol
     let entry = |y: usize, x: usize| {
         if set.contains(&((x + a - y) % a)) { unit * epsilon.exp() } else { unit }
     };
-    super::toward_privacy::within((0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect(), epsilon)
+    super::toward_privacy::within_level(
+        (0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect(),
+        epsilon,
+    )
 }
 
 #[cfg(test)]

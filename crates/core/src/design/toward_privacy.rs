@@ -1,35 +1,34 @@
-//! Rows whose doubles keep the required level.
+//! Rounding toward privacy: the doubles of a protocol keep the required level.
 //!
-//! The entries of a protocol are rounded, and its columns are divided by their sums, so that the ratios within a row are off by some units of the
-//! last place or more. A trace of the protocol that says nothing, with the same weights, brings them below `e^ε` again.
+//! Entries are rounded, and columns are divided by their sums, so the ratios within a row may exceed `e^ε` by some units in the last place. Mixing in a
+//! trace of a constant protocol with the same output probabilities brings them below `e^ε` again.
 
 use crate::model::error::Result;
 use crate::model::protocol::Protocol;
 
-/// The smallest share of the protocol that says nothing, as a power of two: a few units of the last place.
-const FIRST: i32 = -48;
-/// The largest one.
-const LAST: i32 = -20;
+/// Shares of the constant protocol that are tried: powers of two with these exponents, from a few units in the last place on.
+const SHARE_EXPONENTS: std::ops::RangeInclusive<i32> = -48..=-20;
 
 /// The protocol with these rows, or one so close to it that its level is at most `epsilon`.
 ///
 /// # Errors
-/// The rows are no protocol.
-pub(super) fn within(rows: Vec<Vec<f64>>, epsilon: f64) -> Result<Protocol> {
+/// The rows are not a protocol.
+pub(super) fn within_level(rows: Vec<Vec<f64>>, epsilon: f64) -> Result<Protocol> {
     let mut protocol = Protocol::matrix(rows.clone())?;
-    let mut exponent = FIRST;
-    while protocol.level()? > epsilon && exponent <= LAST {
-        protocol = Protocol::matrix(with_blank(&rows, 2f64.powi(exponent)))?;
-        exponent += 2;
+    for exponent in SHARE_EXPONENTS.step_by(2) {
+        if protocol.level()? <= epsilon {
+            break;
+        }
+        protocol = Protocol::matrix(mixed_with_constant(&rows, 2f64.powi(exponent)))?;
     }
     Ok(protocol)
 }
 
-/// The rows with a share `blank` of their mean: the protocol that reports `y` with its average probability, whatever the value is.
-pub(super) fn with_blank(rows: &[Vec<f64>], blank: f64) -> Vec<Vec<f64>> {
+/// The rows with a share `constant` of their means: the protocol that reports `y` with its average probability, whatever the value.
+pub(super) fn mixed_with_constant(rows: &[Vec<f64>], constant: f64) -> Vec<Vec<f64>> {
     let row = |row: &Vec<f64>| {
         let mean = row.iter().sum::<f64>() / row.len() as f64;
-        row.iter().map(|q| q + blank * (mean - q)).collect()
+        row.iter().map(|q| q + constant * (mean - q)).collect()
     };
     rows.iter().map(row).collect()
 }
@@ -39,16 +38,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_that_roundings_raised_is_lowered_by_a_trace() {
+    fn a_level_that_rounding_raised_is_lowered_again() {
         for epsilon in [1e-3, 0.5, 1.0, 8.0] {
             let (e, sum) = (f64::exp(epsilon), f64::exp(epsilon) + 1.0);
             let above = [vec![e * (1.0 + 1e-13) / sum, 1.0 / sum], vec![1.0 / sum, e / sum]];
             let raised = Protocol::matrix(above.to_vec()).unwrap().level().unwrap();
             assert!(raised > epsilon);
-            let level = within(above.to_vec(), epsilon).unwrap().level().unwrap();
+            let level = within_level(above.to_vec(), epsilon).unwrap().level().unwrap();
             assert!(level <= epsilon && level > epsilon - 1e-9, "{epsilon}: {level}");
         }
         let kept = vec![vec![0.6, 0.4], vec![0.4, 0.6]];
-        assert_eq!(within(kept.clone(), 1.0).unwrap(), Protocol::matrix(kept).unwrap());
+        assert_eq!(within_level(kept.clone(), 1.0).unwrap(), Protocol::matrix(kept).unwrap());
     }
 }

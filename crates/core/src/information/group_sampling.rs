@@ -32,8 +32,8 @@ use rand::seq::SliceRandom;
 
 use super::aggregator::InformationOptions;
 use super::monte_carlo::mean;
-use super::sampling::Sampling;
 use super::reports::{Source, Subsets};
+use super::sampling::Sampling;
 use super::tally_probability::{Bounds, Independent, Moments};
 use super::users::{group_of_components, multinomial_entropy};
 use crate::likelihood::reduced::{Reduced, prior_parts};

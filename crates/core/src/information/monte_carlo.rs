@@ -13,7 +13,7 @@ use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 
 use super::aggregator::InformationOptions;
-use super::sampling::{SamplingObserver, Sampling};
+use super::sampling::{Sampling, SamplingObserver};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::numerics::control_variates::Fit;

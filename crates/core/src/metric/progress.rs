@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::Metric;
-use crate::model::estimator::Estimator;
 use crate::information::Sampling;
+use crate::model::estimator::Estimator;
 
 /// What is being computed, and how far it has come.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! One-dimensional rules for a Beta variable, with the logarithms of both ends.
 
 use super::dirichlet_mean::LinearForm;
-use crate::numerics::gauss::jacobi;
 use super::special::{digamma_difference, ln_beta};
+use crate::numerics::gauss::jacobi;
 
 /// A node of a rule for `B ~ Beta`: `ln B`, `ln(1−B)` and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,9 @@
-//! Small symmetric matrices by their lower triangles, row after row.
+//! Small symmetric matrices, packed as their lower triangles, row after row.
+//!
+//! One is factorised at every node of the prior for each iteration. At `a − 1 ≤ 11` rows plain loops on a packed triangle are faster than calls of
+//! a general library; larger systems are solved by faer.
 
-/// The number of entries of the triangle of an `n × n` matrix.
+/// The number of entries of the triangle of an `n × n` matrix, and the index of the first entry of row `n`.
 pub(super) fn entries(n: usize) -> usize {
     n * (n + 1) / 2
 }
@@ -57,26 +60,31 @@ pub(super) fn inverse_factor(triangle: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(inverse)
 }
 
-/// The triangle of `K` with `vᵀ K v = dᵀ J⁻¹ d` for `d_x = v_x − v_r`, one row and column more than `J`; `None` if `J` is not positive definite.
-pub(super) fn inverse_of_differences(triangle: &[f64], inputs: usize, reference: usize) -> Option<Vec<f64>> {
+/// The columns of `L⁻¹` by input, with one more for the input `base`, so that all columns add up to zero: the product with `v` is `L⁻¹ d` for
+/// `d_x = v_x − v_base`.
+pub(super) fn difference_columns(inverse_factor: &[f64], inputs: usize, base: usize) -> Vec<Vec<f64>> {
     let n = inputs - 1;
-    let factor = inverse_factor(triangle, n)?;
-    // The columns of `L⁻¹`, and that of the reference, which makes them add up to zero.
     let mut columns = vec![vec![0.0; n]; inputs];
-    for (j, x) in (0..inputs).filter(|x| *x != reference).enumerate() {
+    for (j, x) in (0..inputs).filter(|x| *x != base).enumerate() {
         for i in j..n {
-            columns[x][i] = factor[entries(i) + j];
-            columns[reference][i] -= factor[entries(i) + j];
+            columns[x][i] = inverse_factor[entries(i) + j];
+            columns[base][i] -= inverse_factor[entries(i) + j];
         }
     }
+    columns
+}
+
+/// The triangle of `K` with `vᵀ K v = dᵀ J⁻¹ d` for `d_x = v_x − v_base`, one row and column more than `J`; `None` if `J` is not positive definite.
+pub(super) fn inverse_of_differences(triangle: &[f64], inputs: usize, base: usize) -> Option<Vec<f64>> {
+    let columns = difference_columns(&inverse_factor(triangle, inputs - 1)?, inputs, base);
     let product = |x: usize, z: usize| columns[x].iter().zip(&columns[z]).map(|(l, r)| l * r).sum();
     Some((0..inputs).flat_map(|x| (0..=x).map(move |z| (x, z))).map(|(x, z)| product(x, z)).collect())
 }
 
-/// `L⁻¹ J L⁻ᵀ`, with its entries off the diagonal times `√2`, so that scalar products of triangles are traces of products.
+/// `L⁻¹ J L⁻ᵀ`, with the entries off the diagonal times `√2`, so that scalar products of triangles are traces of products.
 pub(super) fn whitened(inverse_factor: &[f64], triangle: &[f64], n: usize, out: &mut [f64]) {
     let entry = |i: usize, j: usize| if i >= j { triangle[entries(i) + j] } else { triangle[entries(j) + i] };
-    let mut half = [0.0; MOST * MOST];
+    let mut half = [0.0; MAX_SIZE * MAX_SIZE];
     for i in 0..n {
         for j in 0..n {
             half[i * n + j] = (0..=i).map(|k| inverse_factor[entries(i) + k] * entry(k, j)).sum();
@@ -104,7 +112,7 @@ pub(super) fn whitened_square(inverse_factor: &[f64], d: &mut [f64], likelihood:
 }
 
 /// The largest matrix that [`whitened`] takes.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_SIZE: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +129,7 @@ mod tests {
         whitened(&inverse, &matrix, 3, &mut out);
         let identity = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
         assert!(out.iter().zip(identity).all(|(l, r)| (l - r).abs() < 1e-12), "{out:?}");
-        // d d^T alone: trace of the whitened square is the form.
+        // The trace of a whitened d dᵀ is dᵀ J⁻¹ d.
         let mut square = vec![0.0; 6];
         add_square(&mut square, &[1.0, -1.0, 2.0], 1.0);
         whitened(&inverse, &square, 3, &mut out);
@@ -129,9 +137,9 @@ mod tests {
         whitened_square(&inverse, &mut [1.0, -1.0, 2.0], 1.0, &mut again);
         assert!(out.iter().zip(&again).all(|(l, r)| (l - r).abs() < 1e-12), "{out:?} {again:?}");
         let trace = out[0] + out[2] + out[5];
-        // The same from values around a reference of 3.
-        for (reference, v) in [(0, [3.0, 4.0, 2.0, 5.0]), (2, [4.0, 2.0, 3.0, 5.0])] {
-            let form = inverse_of_differences(&matrix, 4, reference).unwrap();
+        // The same from values around a base of 3.
+        for (base, v) in [(0, [3.0, 4.0, 2.0, 5.0]), (2, [4.0, 2.0, 3.0, 5.0])] {
+            let form = inverse_of_differences(&matrix, 4, base).unwrap();
             let entry = |x: usize, z: usize| form[entries(x.max(z)) + x.min(z)];
             let square: f64 = (0..4).map(|x| (0..4).map(|z| entry(x, z) * v[x] * v[z]).sum::<f64>()).sum();
             assert!((trace / square - 1.0).abs() < 1e-11, "{square} {trace}");
