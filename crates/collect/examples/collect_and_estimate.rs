@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use sottovoce::estimate::{Estimation, Estimator, Reports};
-use sottovoce::posterior::{Options, posterior};
+use sottovoce::posterior::{PosteriorOptions, posterior};
 use sottovoce::{Output, Prior, Protocol, Tallies};
 use sottovoce_collect::randomise::{Generator, Randomiser, Randomness};
 
@@ -29,7 +29,8 @@ pub fn survey(randomness: Randomness) -> Result<String, Box<dyn Error>> {
     let protocol = Protocol::grr(DRINKS.len(), 1.0)?;
     let tallies = collect(&protocol, randomness)?;
 
-    let found = posterior(&protocol, &Prior::jeffreys(DRINKS.len())?, &tallies, &Options::default())?;
+    let found =
+        posterior(&protocol, &Prior::jeffreys(DRINKS.len())?, &tallies, &PosteriorOptions::default())?;
     let estimation = Estimation::new(&protocol, Reports::Tallies(tallies), 0.95)?;
     let linear = estimation.estimate(Estimator::Linear)?;
 
