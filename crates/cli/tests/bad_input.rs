@@ -48,13 +48,13 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
     (r#"{"kind":"grr","a":16,"epsilon":1e999}"#, &["inline JSON", "number out of range"]),
     (r#"{"kind":"grr","a":16,"epsilon":"1"}"#, &["epsilon: the text \"1\" is not a number"]),
     (r#"{"kind":"grr","a":16,"epsilon":null}"#, &["epsilon: null is not a number"]),
-    ("grr:a=1,eps=1", &["a: a = 1 inputs; allowed are 2 to 16777216"]),
-    ("grr:a=0,eps=1", &["a: a = 0 inputs; allowed are 2"]),
+    ("grr:a=1,eps=1", &["a: a = 1 is outside 2 to 16777216 inputs"]),
+    ("grr:a=0,eps=1", &["a: a = 0 is outside 2 to"]),
     ("grr:a=1e18,eps=1", &["a: a = 1000000000000000000 inputs"]),
     ("grr:a=1e40,eps=1", &["a: 1e40 is not a whole number below 2^64; there are at most 16777216 inputs"]),
     ("grr:a=2.5,eps=1", &["a: 2.5 is not a whole number"]),
     ("grr:a=-3,eps=1", &["a: -3 is not a whole number of 0 or more"]),
-    ("grr:a=16777217,eps=1", &["a: a = 16777217 inputs; allowed are 2 to 16777216"]),
+    ("grr:a=16777217,eps=1", &["a: a = 16777217 is outside 2 to 16777216 inputs"]),
     ("grr:eps=1", &["the key `a` is missing", "`grr` needs `a`, `epsilon`"]),
     ("grr", &["the key `a` is missing"]),
     ("grr:a=16,epsilom=1", &["unknown key `epsilom`", "hint: did you mean `epsilon`?"]),
@@ -313,7 +313,7 @@ fn deep_nesting_is_refused_in_every_syntax() {
     bad(
         "core.json",
         product.repeat(40) + grr + &"]}".repeat(40),
-        &["combinations are nested 33 deep; allowed are 32"],
+        &["combinations are nested 33 deep; the limit is 32"],
     );
     refused(&["describe", "-p", &product.repeat(1000)], &["inline JSON: is nested too deeply"]);
 }
@@ -445,7 +445,7 @@ fn tallies_that_name_no_protocol_need_one() {
             refused(&[command, "-t", tallies], &words);
         }
         let bad = r#"{"protocol": {"kind": "grr", "a": 1, "epsilon": 1}, "counts": []}"#;
-        refused(&[command, "-t", bad], &["inline JSON: a: a = 1 inputs; allowed are 2 to 16777216"]);
+        refused(&[command, "-t", bad], &["inline JSON: a: a = 1 is outside 2 to 16777216 inputs"]);
     }
 }
 
@@ -460,7 +460,7 @@ fn what_is_matched_or_chosen_is_in_range() {
     refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
     let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
     assert!(
-        choose.contains("a = 1 inputs; allowed are 2 to 16777216") && !choose.contains("jeffreys"),
+        choose.contains("a = 1 is outside 2 to 16777216 inputs") && !choose.contains("jeffreys"),
         "{choose}"
     );
     let users = ["users", "-p", "grr:a=3,eps=1"];

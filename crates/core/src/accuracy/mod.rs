@@ -173,7 +173,7 @@ impl Accuracy {
     }
 }
 
-/// The expected squared error of the linear estimate; `None` on average over a prior of one's own.
+/// The expected squared error of the linear estimate; `None` on average over a custom prior.
 fn closed_form(protocol: &Protocol, n: u64, place: Place<'_>) -> Result<Option<Accuracy>> {
     let error = SquaredError::new(protocol, n)?;
     let worst = error.worst();

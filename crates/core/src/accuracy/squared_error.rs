@@ -34,7 +34,7 @@ impl SquaredError {
         self.of_moments(p, p.iter().map(|p_x| p_x * p_x).sum())
     }
 
-    /// On average over a prior; `None` for a prior of one's own.
+    /// On average over a prior; `None` for a custom prior.
     pub(crate) fn over(&self, prior: &Prior) -> Option<f64> {
         Some(self.of_moments(&prior.mean(), second_moment(prior)?))
     }
@@ -51,7 +51,7 @@ impl SquaredError {
     }
 }
 
-/// `E Σ_x P_x²`; `None` for a prior of one's own.
+/// `E Σ_x P_x²`; `None` for a custom prior.
 fn second_moment(prior: &Prior) -> Option<f64> {
     if let Prior::Points(points) = prior {
         let square = |p: &Vec<f64>| p.iter().map(|p_x| p_x * p_x).sum::<f64>();

@@ -13,7 +13,7 @@ use crate::model::prior::{Component, Prior};
 use crate::numerics::random::multinomial;
 use crate::numerics::stirling::{ln_factorial, ln_rising};
 
-/// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a prior of one's own.
+/// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a custom prior.
 pub(crate) fn information(
     prior: &Prior,
     n: u64,

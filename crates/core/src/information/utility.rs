@@ -61,7 +61,7 @@ pub fn users_side_of(prior: &Prior, n: u64, options: &InformationOptions<'_>) ->
     if let Prior::Dirichlet(dirichlet) = prior {
         return Ok(users_side(dirichlet, n));
     }
-    let own = Absence::NoMethod { what: "the users' side under a prior of one's own" };
+    let own = Absence::NoMethod { what: "the users' side under a custom prior" };
     let (Some(group), Some(individual)) = (group_private(prior, n), individual_private(prior, n)) else {
         return Err(own);
     };

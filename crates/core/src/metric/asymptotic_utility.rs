@@ -27,7 +27,7 @@ const STRUCTURE_TOLERANCE: f64 = 1e-13;
 /// ```
 ///
 /// # Method and cost
-/// Closed form for Dirichlet priors and their mixtures, `O(1)` for each distinct parameter; Monte Carlo for a prior of one's own.
+/// Closed form for Dirichlet priors and their mixtures, `O(1)` for each distinct parameter; Monte Carlo for a custom prior.
 ///
 /// # Errors
 /// The prior is not continuous.
@@ -175,7 +175,7 @@ pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<
     }
 }
 
-/// `U` from the mean of a log-determinant under each Dirichlet part, or at each draw of a prior of one's own.
+/// `U` from the mean of a log-determinant under each Dirichlet part, or at each draw of a custom prior.
 fn utility_of(
     prior: &Prior,
     settings: &Settings,

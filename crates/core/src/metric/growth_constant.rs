@@ -45,7 +45,7 @@ pub fn growth_constant(
     };
     let prior = prior
         .merged(&map)?
-        .ok_or(Absence::NoMethod { what: "a prior of one's own and a protocol that is not faithful" })?;
+        .ok_or(Absence::NoMethod { what: "a custom prior and a protocol that is not faithful" })?;
     match merged.rank()?.value {
         rank if rank == merged.inputs() => growth_constant(&Protocol::Matrix(merged), &prior, settings),
         2 => of_line(&merged, &prior),

@@ -15,7 +15,7 @@ use crate::numerics::special::{digamma_difference, ln_beta, ln_beta_groups, ln_g
 /// ```
 ///
 /// # Method and cost
-/// Closed form for a Dirichlet prior, `O(1)` for each distinct parameter. A mixture or a prior of one's own by Monte Carlo.
+/// Closed form for a Dirichlet prior, `O(1)` for each distinct parameter. A mixture or a custom prior by Monte Carlo.
 ///
 /// # Accuracy
 /// `1e-14` times the largest of its terms.

@@ -9,7 +9,7 @@ use crate::numerics::stop::NoResult;
 #[non_exhaustive]
 pub enum Error {
     /// Fewer than two or more inputs than we handle.
-    #[error("a = {a} inputs; allowed are 2 to {max}", max = crate::model::protocol::MAX_INPUTS)]
+    #[error("a = {a} is outside 2 to {max} inputs", max = crate::model::protocol::MAX_INPUTS)]
     Inputs {
         /// The number of inputs asked for.
         a: usize,
@@ -93,7 +93,7 @@ pub enum Error {
         tolerance: f64,
     },
     /// Two lists that should go together have different lengths.
-    #[error("{left} has {left_length} entries but {right} has {right_length}; they must be equally many")]
+    #[error("{left} has {left_length} entries but {right} has {right_length}; they must have the same length")]
     Lengths {
         /// One list.
         left: &'static str,
@@ -161,11 +161,11 @@ pub enum Error {
     ImpossibleReports,
     /// A prior that has no posterior here.
     #[error(
-        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is none of them"
+        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is a custom one"
     )]
     PosteriorPrior,
     /// No exact method is affordable.
-    #[error("no exact method is affordable for this posterior; Markov chains are")]
+    #[error("no exact method is affordable for this posterior; use Markov chains")]
     NoExactPosterior,
     /// Chains that have not forgotten where they started.
     #[error(
@@ -182,7 +182,7 @@ pub enum Error {
         wanted: f64,
     },
     /// Parts of a mixture prior whose evidence is not known well enough to weigh them.
-    #[error("the parts of the prior cannot be weighed against each other: {reason}")]
+    #[error("the components of the prior cannot be weighted: {reason}")]
     PartsNotWeighed {
         /// Why their evidence is not known.
         reason: &'static str,
@@ -230,13 +230,13 @@ pub enum Error {
         expected: u128,
     },
     /// A protocol whose reports do not simply support inputs or not.
-    #[error("reports of {kind} do not say which inputs they support; give the tallies of its outputs")]
+    #[error("reports of {kind} do not support single inputs; give the tallies of its outputs")]
     NoSupports {
         /// The protocol's kind.
         kind: &'static str,
     },
     /// Supports, where whole reports are needed.
-    #[error("{what} needs the tallies of whole reports; how many reports support each input is not enough")]
+    #[error("{what} needs the tallies of whole reports; the number of reports that support each input is not enough")]
     SupportsOnly {
         /// What needs more.
         what: &'static str,
@@ -255,10 +255,10 @@ pub enum Error {
     #[error("no linear estimate is positive, so clipping leaves nothing to normalise")]
     NothingPositive,
     /// The reports that came in tell nothing about the frequencies.
-    #[error("none of the reports tells anything about the frequencies (all are blank)")]
+    #[error("all reports are blank, so they carry no information about the frequencies")]
     NothingTold,
     /// The search for the worst distribution was stopped.
-    #[error("stopped after {tried} of the {places} distributions among which the worst is looked for")]
+    #[error("stopped after {tried} of {places} candidates for the worst distribution")]
     WorstUnknown {
         /// How many were tried.
         tried: usize,
@@ -266,7 +266,7 @@ pub enum Error {
         places: usize,
     },
     /// More reports than a method can hold.
-    #[error("{what} would hold {entries} entries; at most {max} are held")]
+    #[error("{what} would hold {entries} entries; the limit is {max}")]
     TooMuch {
         /// What would be held.
         what: &'static str,
@@ -276,7 +276,7 @@ pub enum Error {
         max: u128,
     },
     /// A dense matrix larger than we make.
-    #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; it is made only up to {max} entries", max = crate::model::protocol::MAX_ENTRIES)]
+    #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; the limit is {max} entries", max = crate::model::protocol::MAX_ENTRIES)]
     TooLarge {
         /// Which protocol.
         what: &'static str,
@@ -286,13 +286,13 @@ pub enum Error {
         inputs: usize,
     },
     /// Combinations nested too deeply.
-    #[error("combinations are nested {depth} deep; allowed are {max}", max = crate::model::protocol::MAX_DEPTH)]
+    #[error("combinations are nested {depth} deep; the limit is {max}", max = crate::model::protocol::MAX_DEPTH)]
     TooDeep {
         /// The nesting depth.
         depth: usize,
     },
     /// More inputs than a design can handle.
-    #[error("a design for a = {a} inputs{}; the most is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
+    #[error("no design for a = {a} inputs{}; the limit is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
     DesignSize {
         /// The number of inputs asked for.
         a: usize,
@@ -303,11 +303,11 @@ pub enum Error {
     },
     /// A prior for which there is no design.
     #[error(
-        "a design needs a Dirichlet prior or a mixture of Dirichlets; under finitely many points or a prior of one's own there is no method"
+        "a design needs a Dirichlet prior or a mixture of Dirichlets; there is no method for finitely many points or custom priors"
     )]
     DesignPrior,
     /// A requirement without a limit.
-    #[error("nothing is required: give a largest epsilon, a least average privacy, or both")]
+    #[error("nothing is required: give a maximum epsilon, a minimum average privacy, or both")]
     NothingRequired,
     /// The search for a design ended without a protocol.
     #[error("the search for the best protocol did not converge")]
@@ -321,7 +321,7 @@ pub enum Error {
         name: String,
     },
     /// The run was ended from outside ([`crate::numerics::stop`]).
-    #[error("stopped before it was done")]
+    #[error("stopped before the result was complete")]
     Stopped,
     /// A job that would take more memory than it may.
     #[error("would take about {} of memory; at most {} is allowed", in_bytes(*.bytes), in_bytes(*.allowed))]
@@ -358,7 +358,7 @@ fn in_bytes(bytes: u64) -> String {
 
 fn design_hint(limited: bool) -> &'static str {
     if limited {
-        " (6 if the prior tells values apart, 10 if not)"
+        " (6 for asymmetric priors, 10 for symmetric ones)"
     } else {
         ", or 10000 under a symmetric prior"
     }
