@@ -164,7 +164,7 @@ impl Chart {
     }
 
     /// The text that appears when a reader points at a data point.
-    pub fn told(&self, series: &Series, point: &Point) -> String {
+    pub fn note(&self, series: &Series, point: &Point) -> String {
         if let Some(note) = &point.note {
             return note.clone();
         }

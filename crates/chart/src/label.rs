@@ -9,7 +9,7 @@ use crate::lettering;
 const STEP: f64 = 4.0;
 
 /// A label is placed where other lines are at least this far away, if there is such a place.
-const ALONE: f64 = 9.0;
+const LEAST_DISTANCE: f64 = 9.0;
 
 /// A label to be placed.
 pub(crate) struct Label<'a> {
@@ -62,7 +62,7 @@ impl Crowd {
     }
 
     /// Adds a series.
-    pub(crate) fn settle(&mut self, owner: usize, places: &[(f64, f64)], joined: bool) {
+    pub(crate) fn add_series(&mut self, owner: usize, places: &[(f64, f64)], joined: bool) {
         self.samples.extend(places.iter().filter(|p| !p.0.is_nan()).map(|p| (owner, *p)));
         if !joined {
             return;
@@ -99,7 +99,9 @@ impl Crowd {
     fn anchors(&self, owner: usize) -> Vec<(f64, f64)> {
         let own: Vec<(f64, f64)> = self.samples.iter().filter(|s| s.0 == owner).map(|s| s.1).collect();
         let far = |(x, y): &(f64, f64)| {
-            self.samples.iter().all(|(who, (ox, oy))| *who == owner || (x - ox).hypot(y - oy) >= ALONE)
+            self.samples
+                .iter()
+                .all(|(who, (ox, oy))| *who == owner || (x - ox).hypot(y - oy) >= LEAST_DISTANCE)
         };
         let alone: Vec<(f64, f64)> = own.iter().copied().filter(far).collect();
         if alone.is_empty() { own } else { alone }

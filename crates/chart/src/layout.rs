@@ -27,10 +27,10 @@ const STEP: f64 = 18.0;
 const LEAST_HEIGHT: f64 = 140.0;
 
 /// Largest distance between a label in the margin and the end of its line.
-const MOVED: f64 = 15.0;
+const LARGEST_SHIFT: f64 = 15.0;
 
 /// Least distance between the ends of two lines that are labelled in the margin.
-const TOLD_APART: f64 = 2.5;
+const LEAST_DISTANCE_OF_ENDS: f64 = 2.5;
 
 /// The rectangle in which the data are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,7 @@ fn plane(chart: &Chart, size: Size, with_legend: bool) -> Option<Scene> {
     let mut crowd = Crowd::new(frame);
     for (position, series) in chart.series.iter().enumerate() {
         draw(&mut scene, chart.colour(position), series, (&x, &y));
-        crowd.settle(position, &places(series, &x, &y), series.form == Form::Line);
+        crowd.add_series(position, &places(series, &x, &y), series.form == Form::Line);
     }
     annotations(&mut scene, chart, &mut crowd, (&x, &y));
     if let Some(ends) = ends {
@@ -245,8 +245,9 @@ fn ends_in_margin(chart: &Chart, (low, high): (f64, f64), y: &Ruler, width: f64)
     }
     ends.sort_by(|l, r| l.line.total_cmp(&r.line));
     spread(&mut ends);
-    let apart = ends.windows(2).all(|w| w[1].line - w[0].line >= TOLD_APART);
-    let fits = apart && ends.iter().all(|e| (e.place - e.line).abs() <= MOVED && e.width < 0.3 * width);
+    let apart = ends.windows(2).all(|w| w[1].line - w[0].line >= LEAST_DISTANCE_OF_ENDS);
+    let fits =
+        apart && ends.iter().all(|e| (e.place - e.line).abs() <= LARGEST_SHIFT && e.width < 0.3 * width);
     (fits && !ends.is_empty()).then_some(ends)
 }
 
@@ -307,7 +308,7 @@ fn vertical(scene: &mut Scene, crowd: &mut Crowd, x: f64, words: &str) {
     let Frame { top, bottom, .. } = crowd.frame;
     let places = vec![(x, top), (x, bottom)];
     scene.add(Shape::Line { places, colour: Colour::Faint, width: 1.2, dashes: Some((3.0, 3.0)) });
-    crowd.settle(usize::MAX, &[(x, top), (x, bottom)], true);
+    crowd.add_series(usize::MAX, &[(x, top), (x, bottom)], true);
     let label = Label { text: words, size: SMALL, bold: false };
     if let Some(place) = crowd.along(x, &label) {
         scene.text(place, words, Style::new(SMALL, Colour::Ink).with_halo());
@@ -331,7 +332,7 @@ fn targets(scene: &mut Scene, chart: &Chart, (x, y): (&Ruler, &Ruler)) {
         let colour = chart.colour(position);
         for (point, (px, py)) in series.points.iter().zip(places(series, x, y)) {
             if !px.is_nan() {
-                scene.add(Shape::Target { x: px, y: py, colour, told: chart.told(series, point) });
+                scene.add(Shape::Target { x: px, y: py, colour, note: chart.note(series, point) });
             }
         }
     }

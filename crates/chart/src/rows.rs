@@ -104,10 +104,12 @@ fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height
     for (position, series) in chart.series.iter().enumerate() {
         let colour = chart.colour(position);
         for point in in_row(&series.points, row) {
-            let told = chart.told(series, point);
+            let note = chart.note(series, point);
             let y = middle + (bar + 0.5 - bars / 2.0) * thick;
             let place = match series.form {
-                Form::Bars => lying(scene, x, (0.0f64.max(x.low), point.x), (y, thick - 2.0), colour, point),
+                Form::Bars => {
+                    draw_bar(scene, x, (0.0f64.max(x.low), point.x), (y, thick - 2.0), colour, point)
+                }
                 Form::Stacked => {
                     stack += point.x;
                     segment(
@@ -125,7 +127,7 @@ fn draw(scene: &mut Scene, chart: &Chart, row: usize, x: &Ruler, (middle, height
                     interval(scene, x, y, colour, point, (chart.series.len() > 1).then_some(middle))
                 }
             };
-            scene.add(Shape::Target { x: place.0, y: place.1, colour, told });
+            scene.add(Shape::Target { x: place.0, y: place.1, colour, note });
         }
         bar += f64::from(u8::from(series.form == Form::Bars));
         mark += f64::from(u8::from(is_mark(series)));
@@ -138,7 +140,7 @@ pub(crate) fn is_mark(series: &Series) -> bool {
 }
 
 /// Draws a bar with its label beside it, and returns the point that shows its note.
-fn lying(
+fn draw_bar(
     scene: &mut Scene,
     x: &Ruler,
     (from, to): (f64, f64),

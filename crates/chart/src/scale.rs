@@ -13,7 +13,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    fn bend(self, value: f64) -> f64 {
+    fn transformed(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
             Scale::Logarithmic => value.ln(),
@@ -45,8 +45,8 @@ impl Ruler {
 
     /// The position of a value.
     pub(crate) fn place(&self, value: f64) -> f64 {
-        let (low, high) = (self.scale.bend(self.low), self.scale.bend(self.high));
-        self.start + (self.scale.bend(value) - low) / (high - low) * (self.end - self.start)
+        let (low, high) = (self.scale.transformed(self.low), self.scale.transformed(self.high));
+        self.start + (self.scale.transformed(value) - low) / (high - low) * (self.end - self.start)
     }
 
     /// Whether the value is within the range.

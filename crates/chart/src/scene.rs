@@ -82,7 +82,7 @@ pub(crate) enum Shape {
         x: f64,
         y: f64,
         colour: Colour,
-        told: String,
+        note: String,
     },
 }
 

@@ -73,7 +73,7 @@ fn elements(shape: &Shape) -> Vec<Element> {
         Shape::Area { places, colour, opacity } => vec![area(places, *colour, *opacity)],
         Shape::Disc { x, y, radius, colour, ring } => vec![disc((*x, *y), *radius, *colour, *ring)],
         Shape::Text { .. } => text(shape),
-        Shape::Target { x, y, colour, told } => vec![target((*x, *y), *colour, told)],
+        Shape::Target { x, y, colour, note } => vec![target((*x, *y), *colour, note)],
     }
 }
 

@@ -232,7 +232,7 @@ const asked = frame => {
   const said = visible.map(svg => {
     const point = svg.querySelector(".point").getBoundingClientRect();
     svg.dispatchEvent(new own.PointerEvent("pointermove", { clientX: point.left + 1, clientY: point.top + 1 }));
-    const told = page.getElementById("told");
+    const told = page.getElementById("note");
     return !told.hidden && told.textContent.length > 0;
   });
   const other = page.querySelector(".switch input:not(:checked)");

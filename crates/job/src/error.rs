@@ -379,6 +379,8 @@ fn kind_of_numbers(error: &sottovoce::Error) -> ErrorKind {
         sottovoce::ErrorKind::NotConverged => ErrorKind::NotConverged,
         sottovoce::ErrorKind::Unsupported => ErrorKind::Unsupported,
         sottovoce::ErrorKind::Stopped => ErrorKind::Stopped,
+        // Kinds that later versions add.
+        _ => ErrorKind::Unsupported,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::model::protocol::Protocol;
 
 /// Which method to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Choice {
     /// Exact where that fits the work budget, Monte Carlo beyond.
     #[default]

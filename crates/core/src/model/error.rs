@@ -366,6 +366,7 @@ fn design_hint(limited: bool) -> &'static str {
 
 /// The kinds of error that front ends tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The input is wrong.
     InvalidInput,

@@ -6,6 +6,7 @@ use super::error::Error;
 
 /// The ways to estimate frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Estimator {
     /// The mean of the reports' votes.
     Linear,

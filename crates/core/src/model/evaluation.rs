@@ -4,6 +4,7 @@ use std::fmt;
 
 /// How a number was found. Later variants are weaker; a combination of numbers has the weakest method of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Method {
     /// A formula in elementary and special functions.
     ClosedForm,

@@ -40,6 +40,7 @@ fn check_lengths(weights: usize, right: &'static str, right_length: usize) -> Re
 
 /// A prior of any kind.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Prior {
     /// A Dirichlet distribution.
     Dirichlet(Dirichlet),

@@ -77,9 +77,9 @@ fn content(title: &str, body: Markup) -> Markup {
                 (letters(&body)) (body)
             } (NL)
             footer {
-                "sottovoce " (env!("CARGO_PKG_VERSION")) ". All information is in nats; every number carries the method and the error that the data tables show."
+                "sottovoce " (env!("CARGO_PKG_VERSION")) ". All information is in nats. The tables give the method and the error of every number."
             } (NL)
-            div id="told" role="status" hidden {} (NL)
+            div id="note" role="status" hidden {} (NL)
             script { (NL) (SCRIPT) } (NL)
         }
     }
@@ -297,4 +297,40 @@ fn row_name(column: &str, name: &str) -> Markup {
     let column = is_number.then(|| without_markup(column));
     let class = (!is_number && name.chars().count() > LONG_NAME).then_some("long");
     html! { th scope="row" data-name=[column] class=[class] { (Words(name)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
+
+    const HOSTILE: &str = "<b a=\"1\" b='2'>&amp;</b>";
+
+    /// Every kind of block, with markup in each of its texts.
+    fn document() -> Document {
+        let mut table = Table::new([HOSTILE, HOSTILE]).meaning([HOSTILE, HOSTILE]);
+        table.row(Emphasis::Strong, [HOSTILE, HOSTILE]).row(Emphasis::Plain, ["1", HOSTILE]);
+        let mut listing = Listing::default().column(HOSTILE, 8).on_page(HOSTILE);
+        listing.entry([HOSTILE, HOSTILE]).note(Shown::Everywhere, Emphasis::Warning, HOSTILE);
+        let point =
+            Point { x: 1.0, label: Some(HOSTILE.into()), note: Some(HOSTILE.into()), ..Point::default() };
+        let chart = Chart::new(HOSTILE, Axis::new(HOSTILE, Scale::Linear), Axis::rows([HOSTILE]))
+            .with(Series::new(HOSTILE, Form::Bars, vec![point]))
+            .saying(HOSTILE);
+        let mut document = Document::default();
+        document.title(HOSTILE).heading(HOSTILE).fact(HOSTILE, HOSTILE).line(Emphasis::Faint, HOSTILE);
+        document.paragraph(Emphasis::Plain, 2, 80, HOSTILE).table(table).listing(listing).picture(chart);
+        document.add(Block::Outline(vec![(0, HOSTILE.into()), (1, HOSTILE.into())]));
+        document.add(Block::Verbatim(HOSTILE.into()));
+        document
+    }
+
+    #[test]
+    fn no_text_of_any_block_is_markup() {
+        let page = page(&document());
+        assert!(!page.contains("<b ") && !page.contains("</b>") && !page.contains("a=\"1\""), "{page}");
+        let shown = "&lt;b a=&quot;1&quot; b='2'&gt;&amp;amp;&lt;/b&gt;";
+        // Title (2), heading, fact (2), line, paragraph, table (9), listing (6), outline (2), verbatim; the chart adds its own.
+        assert!(page.matches(shown).count() >= 25, "{}", page.matches(shown).count());
+    }
 }

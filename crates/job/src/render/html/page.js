@@ -1,6 +1,6 @@
 (() => {
   "use strict";
-  const told = document.getElementById("told");
+  const note = document.getElementById("note");
   // Our own note under the pointer replaces the browser's, which appears late.
   const words = new WeakMap();
   for (const point of document.querySelectorAll(".point")) {
@@ -12,7 +12,7 @@
   let marked = null;
   const unmark = () => {
     if (marked) { marked.setAttribute("stroke", "none"); marked = null; }
-    told.hidden = true;
+    note.hidden = true;
   };
   const nearest = (svg, x, y) => {
     let best = null, least = 40 * 40;
@@ -32,13 +32,13 @@
     marked = point;
     point.setAttribute("stroke", "currentColor");
     point.setAttribute("stroke-width", "2");
-    told.textContent = pretty(words.get(point));
-    told.hidden = false;
-    const box = point.getBoundingClientRect(), size = told.getBoundingClientRect();
+    note.textContent = pretty(words.get(point));
+    note.hidden = false;
+    const box = point.getBoundingClientRect(), size = note.getBoundingClientRect();
     const left = Math.min(Math.max(8, box.left + 14), innerWidth - size.width - 8);
     const top = box.top - size.height - 6;
-    told.style.left = left + "px";
-    told.style.top = (top < 8 ? box.bottom + 8 : top) + "px";
+    note.style.left = left + "px";
+    note.style.top = (top < 8 ? box.bottom + 8 : top) + "px";
   };
   for (const svg of document.querySelectorAll("svg.chart")) {
     svg.addEventListener("pointermove", show);
