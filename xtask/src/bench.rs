@@ -63,7 +63,7 @@ fn bench(name: &str, full: bool) -> Option<Measured> {
         println!("{line}");
         match Quotable::printed(&line) {
             Some(figure) => figures.push(figure),
-            None => text += &format!("{line}\n"),
+            None => text += &format!("{}\n", line.trim_end()),
         }
     }
     let passed = child.wait().ok()?.success();
