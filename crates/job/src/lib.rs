@@ -70,6 +70,7 @@ pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use expected_error::ErrorMeasure;
+pub use explain::{ExplainReport, ExplainRequest};
 pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 
 pub use merge::MergeSpec;

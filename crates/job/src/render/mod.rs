@@ -21,6 +21,7 @@ use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
+use crate::explain::ExplainReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::split::SplitReport;
@@ -86,6 +87,7 @@ render_serialised!(
     DescribeReport => description,
     SplitReport => split,
     AccuracyReport => accuracy,
+    ExplainReport => explanation,
 );
 
 macro_rules! render {

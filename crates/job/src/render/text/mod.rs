@@ -8,6 +8,7 @@ mod demo;
 mod description;
 mod design;
 mod estimate;
+mod explanation;
 mod metrics;
 mod posterior;
 mod protocol;
@@ -25,6 +26,7 @@ pub use demo::demo;
 pub use description::description;
 pub use design::{budget, design, frontier};
 pub use estimate::{estimate, estimate_chart};
+pub use explanation::explanation;
 pub use metrics::metrics;
 pub use posterior::posterior;
 pub(crate) use protocol::brief;
@@ -45,7 +47,7 @@ use crate::spec::{PriorSpec, ProtocolSpec};
 /// Most columns of a line.
 const WIDTH: usize = 80;
 
-/// Where explanations start.
+/// Where explanations begin.
 const INDENT: usize = 4;
 
 /// Says which protocol and prior it is all about.
