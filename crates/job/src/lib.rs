@@ -72,6 +72,7 @@ pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
 pub use estimate::{EstimateReport, EstimateRequest};
 pub use expected_error::ErrorMeasure;
 pub use figures::{FiguresReport, FiguresRequest};
+pub use explain::{ExplainReport, ExplainRequest};
 pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 
 pub use merge::MergeRequest;

@@ -21,6 +21,7 @@ use crate::describe::DescribeReport;
 use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
 use crate::figures::FiguresReport;
+use crate::explain::ExplainReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
@@ -94,6 +95,7 @@ render_serialised!(
     TallyReport => tally,
     DemoReport => demo,
     FiguresReport => figures,
+    ExplainReport => explanation,
 );
 
 macro_rules! render {

@@ -9,6 +9,7 @@ mod description;
 mod design;
 mod estimate;
 mod figures;
+mod explanation;
 mod metrics;
 mod posterior;
 mod protocol;
@@ -27,6 +28,7 @@ pub use description::description;
 pub use design::{budget, design, frontier};
 pub use estimate::{estimate, estimate_chart};
 pub use figures::figures;
+pub use explanation::explanation;
 pub use metrics::metrics;
 pub use posterior::posterior;
 pub(crate) use protocol::brief;
@@ -47,7 +49,7 @@ use crate::spec::{PriorSpec, ProtocolSpec};
 /// Most columns of a line.
 const WIDTH: usize = 80;
 
-/// Where explanations start.
+/// Where explanations begin.
 const INDENT: usize = 4;
 
 /// Says which protocol and prior it is all about.
