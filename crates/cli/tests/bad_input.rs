@@ -131,7 +131,10 @@ const PROTOCOLS: &[(&str, &[&str])] = &[
     ("grr:a=3,eps=1,labels=x/y", &["labels: there are 2 labels for 3 inputs"]),
     ("grr:a=3,eps=1,labels=x/y/x", &["labels[2]: the label `x` is already the label of input 0"]),
     (r#"{"kind":"grr","a":2,"epsilon":1,"labels":[1,2]}"#, &["labels[0]: 1 is not a text"]),
-    (r#"{"kind":"grr","a":16,"epsilon":1"#, &["inline JSON: not valid JSON: EOF", "line 1, column 32"]),
+    (
+        r#"{"kind":"grr","a":16,"epsilon":1"#,
+        &["inline JSON: not valid JSON: the text ends too early", "line 1, column 32"],
+    ),
     (r#"{"kind":"grr","a":16,"epsilon":1} x"#, &["inline JSON: not valid JSON: trailing characters"]),
     ("no/such/file.json", &["no/such/file.json: cannot be read: No such file", "hint: a specification is"]),
     ("-x", &["unknown kind `-x`"]),
@@ -202,7 +205,7 @@ fn bad_settings_are_refused() {
     refused(&metrics(&["--metric", "ldp,"]), &["metric = `` is not a name", "none at its end"]);
     refused(
         &metrics(&["--metric", "u_digit,i_y_p"]),
-        &["metric = u_digit,i_y_p is not known without a number of users; give one with --n"],
+        &["the number of users n is missing; u_digit, i_y_p cannot be computed without it"],
     );
     refused(&metrics(&["--n", "0"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--n", "1.5"]), &["a whole number of 1 or more"]);

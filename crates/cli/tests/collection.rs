@@ -49,7 +49,7 @@ fn values_become_reports_and_reports_tallies_in_every_format() {
             let summary =
                 desk.run(&[&["randomise", "-p", protocol, "values.csv", "-o", &reports], &seed[..]].concat());
             assert_eq!((&summary["reports"], &summary["skipped"]), (&3000.into(), &0.into()));
-            assert!(summary["notes"][0].as_str().unwrap().starts_with("INSECURE"));
+            assert_eq!(summary["insecure"], true);
             let summary = desk.run(&["tally", &reports, "-o", "tallies.json", "--form", "patterns"]);
             assert_eq!(
                 (&summary["n"], &summary["rejected"]),
@@ -101,7 +101,7 @@ fn randomness_of_the_system_never_repeats() {
     desk.write("values.csv", values(300));
     for name in ["a.csv", "b.csv"] {
         let summary = desk.run(&["randomise", "-p", "oue:a=3,eps=1", "values.csv", "-o", name]);
-        assert_eq!(summary["notes"], serde_json::json!([]));
+        assert_eq!(summary["insecure"], serde_json::Value::Null);
     }
     assert_ne!(desk.read("a.csv"), desk.read("b.csv"));
     assert!(!desk.read("a.csv").contains("seed"));
@@ -179,16 +179,20 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
         assert_eq!(desk.json(&format!("t{shard}.json"))["form"], "patterns");
     }
     let summary = desk.run(&["tally", "r1.parquet", "r2.parquet", "-o", "all.json"]);
-    let note = summary["notes"][0].as_str().unwrap().to_owned();
-    assert!(note.contains("`posterior`") && note.contains("--form patterns"), "{note}");
+    let said = summary["patterns_bytes"].as_f64().unwrap() / 1e6;
     let merged = desk.run(&["merge", "t2.json", "t1.json", "-o", "merged.json"]);
-    assert_eq!(merged["notes"][0], note);
-    // Where no summary is wanted, the loss is told all the same, but not if it was asked for.
+    assert_eq!(merged["patterns_bytes"], summary["patterns_bytes"]);
+    let text = desk.command(&["tally", "r1.parquet", "r2.parquet", "-o", "all.json"]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap().replace('\n', " ");
+    for words in ["Kept as supports", "`posterior`", "the form `patterns`", &format!("up to {said:.0} MB")] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Where no summary is wanted, there is a warning all the same, but not if supports were asked for.
     let quiet = |more: &[&str]| {
         let arguments = [&["tally", "r1.parquet", "r2.parquet", "-q", "-o", "quiet.json"], more].concat();
         String::from_utf8(desk.command(&arguments).output().unwrap().stderr).unwrap()
     };
-    assert!(quiet(&[]).contains("warning: Kept as supports"), "{}", quiet(&[]));
+    assert!(quiet(&[]).contains("warning: kept as supports"), "{}", quiet(&[]));
     assert_eq!(quiet(&["--form", "supports"]), "");
     assert_eq!(desk.read("all.json"), desk.read("merged.json"));
     let tallies = desk.json("all.json");
@@ -206,8 +210,6 @@ fn many_patterns_become_supports_and_the_loss_is_explained() {
     let summary = desk.run(&["tally", "r1.parquet", "r2.parquet", "--form", "patterns", "-o", "p.json"]);
     assert!(summary["different"].as_u64().unwrap() > 65_536);
     // What was said to be its size is its size, within a fifth.
-    let said: f64 =
-        note.split("up to ").nth(2).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
     let size = desk.read("p.json").len() as f64 / 1e6;
     assert!((size / said - 1.0).abs() < 0.2, "{said} MB, but {size}");
     desk.run(&["merge", "p.json", "--form", "supports", "-o", "s.json"]);
@@ -327,7 +329,7 @@ fn what_was_rejected_is_merged_too() {
         desk.run(&[&["randomise", "-p", GRR, "values.csv", "-o", &reports], seed].concat());
         desk.write(&reports, version_1(&desk.read(&reports)) + bad);
         let summary = desk.run(&["tally", &reports, "-o", &format!("t{shard}.json")]);
-        assert_eq!(summary["notes"].to_string().contains("INSECURE"), shard == "2", "{summary}");
+        assert_eq!(summary["insecure"] == true, shard == "2", "{summary}");
     }
     desk.run(&["tally", "r1.csv", "r2.csv", "r3.csv", "-o", "all.json"]);
     let summary = desk.run(&["merge", "t3.json", "t1.json", "t2.json", "-o", "merged.json"]);
@@ -335,8 +337,11 @@ fn what_was_rejected_is_merged_too() {
     let all = desk.json("all.json");
     assert_eq!((&all["n"], &all["insecure"]), (&90.into(), &true.into()));
     assert_eq!(all["rejected"], serde_json::json!({"out_of_range": 2, "empty": 1, "not_digits": 1}));
-    assert!(summary["notes"].to_string().contains("4 reports were rejected"), "{summary}");
-    assert!(summary["notes"].to_string().contains("INSECURE"), "{summary}");
+    assert_eq!((&summary["rejected"], &summary["insecure"]), (&4.into(), &true.into()), "{summary}");
+    let text =
+        desk.command(&["merge", "t3.json", "t1.json", "t2.json", "-o", "merged.json"]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("4 reports were rejected") && text.contains("INSECURE"), "{text}");
 }
 
 /// Small shards may come out alike by chance; that they are no copies only the user knows.
@@ -361,10 +366,14 @@ fn tallies_with_the_same_counts_are_added_when_allowed() {
 fn a_protocol_without_a_level_is_called_not_private() {
     let desk = Desk::new();
     desk.write("values.csv", values(3));
-    let notes = |protocol: &str| {
-        desk.run(&["randomise", "-p", protocol, "values.csv", "-o", "r.csv"])["notes"].to_string()
+    let text = |protocol: &str| {
+        let output =
+            desk.command(&["randomise", "-p", protocol, "values.csv", "-o", "r.csv"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
     };
-    assert!(notes("identity:a=3").contains("NOT PRIVATE"));
-    assert!(notes("erasure:a=3,reveal=0.1").contains("NOT PRIVATE"));
-    assert_eq!(notes("grr:a=3,eps=1"), "[]");
+    assert!(text("identity:a=3").contains("NOT PRIVATE"));
+    assert!(text("erasure:a=3,reveal=0.1").contains("NOT PRIVATE"));
+    assert!(!text("grr:a=3,eps=1").contains("PRIVATE"));
+    let summary = desk.run(&["randomise", "-p", "identity:a=3", "values.csv", "-o", "r.csv"]);
+    assert_eq!(summary["realised_ldp"], "inf");
 }

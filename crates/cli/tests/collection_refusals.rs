@@ -161,10 +161,11 @@ fn bad_values_can_be_skipped_and_are_counted() {
         summary["skipped_by_problem"],
         serde_json::json!({"missing": 1, "unknown_label": 1, "number_for_label": 1})
     );
-    assert!(summary["notes"][0].as_str().unwrap().contains("lines 3, 4, 6"));
+    assert_eq!(summary["skipped_lines"], serde_json::json!([3, 4, 6]));
     assert_eq!(desk.read("r.csv").lines().count(), 5);
     let arguments = ["randomise", "-p", GRR, "v.csv", "-o", "r.csv", "--on-error", "skip"];
     let text = String::from_utf8(desk.command(&arguments).output().unwrap().stdout).unwrap();
+    assert!(text.replace('\n', " ").contains("the first are on lines 3, 4, 6."), "{text}");
     assert!(text.contains("skipped by problem  missing 1, unknown label 1, number for label 1\n"), "{text}");
 }
 
@@ -343,7 +344,8 @@ fn bad_reports_are_rejected_with_their_reason_and_not_counted() {
         let summary = desk.run(&["tally", "r.csv", "-o", "t.json"]);
         assert_eq!((&summary["n"], &summary["rejected"]), (&2.into(), &1.into()), "{bad}");
         assert_eq!(summary["rejected_by_reason"], serde_json::json!({*reason: 1}), "{protocol}: {bad}");
-        assert!(summary["notes"][0].as_str().unwrap().contains("r.csv, line 5"), "{}", summary["notes"]);
+        let example = serde_json::json!({"file": "r.csv", "line": 5, "reason": reason});
+        assert_eq!(summary["rejected_examples"], serde_json::json!([example]));
         assert_eq!(desk.json("t.json")["rejected"][reason], 1);
         // The same in JSON Lines, where the header is one line and there is no column name.
         if *reason != "line" && *reason != "empty" {
