@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Split(SplitArguments),
     /// Several protocols side by side, and which is best
     Compare(CompareArguments),
-    /// How many users a wanted utility takes
+    /// How many users a target needs
     Users(UsersArguments),
     /// Frequencies from tallies, by several estimators with intervals
     Estimate(EstimateArguments),
@@ -270,19 +270,19 @@ pub(crate) struct ErrorArguments {
 pub(crate) struct TargetArguments {
     /// Wanted digits of each frequency, in base e: the metric u_digit
     #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    digits: Option<f64>,
+    pub(crate) digits: Option<f64>,
     /// Wanted decimal digits of each frequency: u_digit / ln 10
     #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    decimal_digits: Option<f64>,
+    pub(crate) decimal_digits: Option<f64>,
     /// Wanted share of what the true values tell about their distribution, such as 0.5 or 50%: the metric u_distr
     #[arg(long, value_name = "U", allow_negative_numbers = true, value_parser = share, group = "target")]
-    u_distr: Option<f64>,
+    pub(crate) u_distr: Option<f64>,
     /// Largest typical error of a value's share, on average over the prior, such as 0.01 or 1% for one percentage point;
-    /// --distance and --estimator say otherwise what is measured
+    /// --distance and --estimator choose another error
     #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share, group = "target")]
-    accuracy: Option<f64>,
+    pub(crate) accuracy: Option<f64>,
     #[command(flatten)]
-    error: ErrorArguments,
+    pub(crate) error: ErrorArguments,
 }
 
 impl TargetArguments {

@@ -108,6 +108,12 @@ impl Failure {
                 Some("allow more with --max-memory".into())
             }
             Failure::Job(Error::MissingUsers { .. }) => Some("give the number of users with --n".into()),
+            Failure::Job(Error::NothingWanted) => {
+                Some("give --digits, --decimal-digits, --u-distr or --accuracy".into())
+            }
+            Failure::Job(Error::Setting { name: "accuracy", .. }) => {
+                Some("write 0.01 or 1% for one percentage point".into())
+            }
             Failure::Job(error) => error.hint(),
             Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
             Failure::Write { .. } | Failure::Cut { .. } => None,

@@ -243,10 +243,10 @@ fn bad_targets_are_refused() {
     refused(&users(&["--digits", "1", "--decimal-digits", "1"]), &["cannot be used with"]);
     refused(&users(&["--digits", "-1"]), &["digits = -1 is not above 0 and finite"]);
     refused(&users(&["--digits", "nan"]), &["digits = NaN is not above 0"]);
-    refused(&users(&["--decimal-digits", "inf"]), &["decimal-digits = inf is not above 0 and finite"]);
-    refused(&users(&["--u-distr", "0"]), &["u-distr = 0 is not above 0 and at most 1"]);
+    refused(&users(&["--decimal-digits", "inf"]), &["decimal_digits = inf is not above 0 and finite"]);
+    refused(&users(&["--u-distr", "0"]), &["u_distr = 0 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "1.5"]), &["write 1.5% or 0.015"]);
-    refused(&users(&["--u-distr", "150%"]), &["u-distr = 1.5 is not above 0 and at most 1"]);
+    refused(&users(&["--u-distr", "150%"]), &["u_distr = 1.5 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "half"]), &["--u-distr"]);
     refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and below 1"]);
     refused(

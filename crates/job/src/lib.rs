@@ -60,7 +60,7 @@ pub mod tally;
 pub mod users;
 
 pub use accuracy::{AccuracyReport, AccuracyRequest};
-pub use budget::{BudgetReport, BudgetSpec};
+pub use budget::{BudgetReport, BudgetRequest};
 pub use choose::{ChooseReport, ChooseSpec};
 pub use collection::Summary;
 pub use compare::{CompareSpec, Comparison};
@@ -86,4 +86,4 @@ pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{SplitReport, SplitRequest};
 pub use tally::TallySpec;
-pub use users::{ExpectedError, Target, UsersReport, UsersSpec, Wanted};
+pub use users::{ExpectedError, Target, UsersReport, UsersRequest, Wanted};

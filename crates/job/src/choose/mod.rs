@@ -25,8 +25,8 @@ use crate::expected_error::{ErrorCurve, ErrorMeasure, ExpectedError};
 use crate::metrics::MetricEvaluation;
 use crate::source::Written;
 use crate::spec::PriorSpec;
-use crate::subject::check_users;
-use crate::users::{Target, UsersSpec, Wanted};
+use crate::subject::{Subject, check_users};
+use crate::users::{Target, UsersJob, Wanted};
 use runner::{Criterion, Runner, ranked};
 
 /// The error of the digits, in base e, to which protocols are judged at the number of users.
@@ -329,13 +329,10 @@ impl Chooser<'_> {
         let (Some(target), Some(found)) = (self.spec.target(), best.counted()) else { return (None, None) };
         let enough = (!in_doubt(&found, target.value())).then_some(found.value >= target.value());
         let settings = Settings { choice: Choice::Asymptote, ..self.spec.settings };
-        let users = UsersSpec {
-            protocol: best.candidate.protocol.clone().into(),
-            prior: self.spec.prior.clone(),
-            wanted: target.into(),
-            settings,
-        };
-        let needed = users.check().and_then(|job| job.run(&unobserved)).ok();
+        let protocol = best.candidate.protocol.clone().into();
+        let job = Subject::new(&protocol, &self.spec.prior, settings)
+            .and_then(|subject| UsersJob::new(subject, target.into()));
+        let needed = job.and_then(|job| job.run(&unobserved)).ok();
         (enough, needed.and_then(|report| report.needed.found.ok()).map(|found| found.n))
     }
 }
@@ -357,6 +354,7 @@ fn clearly_better(left: &Choosable, right: &Choosable) -> bool {
 mod tests {
     use super::*;
     use crate::spec::read_prior;
+    use crate::users::UsersRequest;
 
     fn spec(inputs: usize, users: u64, epsilon: Option<f64>, target: Option<Target>) -> ChooseSpec {
         ChooseSpec {
@@ -474,12 +472,8 @@ mod tests {
     #[test]
     fn one_percent_means_the_same_as_for_users() {
         let chosen = accurate(12, 30_000, Some(1.0), None).run(&unobserved).unwrap();
-        let users = UsersSpec {
-            protocol: chosen.best.candidate.protocol.clone().into(),
-            prior: read_prior("jeffreys").unwrap(),
-            wanted: Wanted::Accuracy(ExpectedError::named(None, None, 0.01).unwrap()),
-            settings: Settings::default(),
-        };
+        let protocol = chosen.best.candidate.protocol.clone();
+        let users = UsersRequest { accuracy: Some(0.01), ..UsersRequest::of(protocol) };
         let needed = users.check().unwrap().run(&unobserved).unwrap().needed.found.unwrap();
         assert_eq!(Some(needed.n), chosen.needed);
     }

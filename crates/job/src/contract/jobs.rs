@@ -6,6 +6,7 @@ use sottovoce::Observer;
 
 use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
+use crate::budget::{BudgetJob, BudgetReport, BudgetRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
 use crate::error::{Error, Result};
 use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
@@ -13,6 +14,7 @@ use crate::render::{Document, Render};
 use crate::source::{Source, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
+use crate::users::{UsersJob, UsersReport, UsersRequest};
 
 /// Makes [`Request`], [`Job`] and [`Report`] from one line for each job: its variant, its name, and its three types.
 macro_rules! jobs {
@@ -131,6 +133,8 @@ jobs! {
     Describe "describe": DescribeRequest => DescribeJob => DescribeReport;
     Split "split": SplitRequest => SplitJob => SplitReport;
     Accuracy "accuracy": AccuracyRequest => AccuracyJob => AccuracyReport;
+    Budget "budget": BudgetRequest => BudgetJob => BudgetReport;
+    Users "users": UsersRequest => UsersJob => UsersReport;
 }
 
 /// A request that would do.

@@ -21,10 +21,10 @@ mod text;
 mod whole;
 mod written;
 
-pub(crate) use answer::{AnswerFields, answer};
+pub(crate) use answer::{AnswerFields, answer, answers};
 pub use jobs::{Job, Report, Request, read_request};
 pub use method::MethodChoice;
-pub(crate) use name::{Name, NameOrAll, by_name};
+pub(crate) use name::{Name, NameOrAll, Named, by_name};
 pub use number::Number;
 pub(crate) use number::optional_number;
 pub(crate) use text::as_text;

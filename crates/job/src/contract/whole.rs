@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 /// Largest whole number that may be written with an exponent: up to here doubles have no gaps.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -111,6 +111,10 @@ impl<'de, W: Deserialize<'de>> Visitor<'de> for ListVisitor<W> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<Vec<W>, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(entries))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<Vec<W>, A::Error> {
+        W::deserialize(MapAccessDeserializer::new(keys)).map(|one| vec![one])
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Vec<W>, E> {

@@ -2,7 +2,7 @@
 
 mod design;
 
-pub use design::{budget, choose, design, frontier};
+pub use design::{choose, design, frontier};
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -14,7 +14,7 @@ use crate::demo::DemoReport;
 use crate::estimate::{Column, EstimateReport};
 use crate::metrics::MetricEvaluation;
 use crate::posterior::PosteriorReport;
-use crate::users::{Count, Evaluated, UsersReport, Wanted};
+use crate::quantity::Evaluated;
 
 /// A report as its serialisation, laid out so that people can read it too: one line for each key, and within it one line for each
 /// entry of a list of objects or of an object of objects; no line breaks further inside.
@@ -43,35 +43,6 @@ fn in_lines(value: &Json) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The report of the job `users`.
-pub fn users(report: &UsersReport) -> String {
-    let mut target = json!({"metric": report.wanted.quantity().name(), "value": report.wanted.value()});
-    if let Wanted::Accuracy(error) = report.wanted {
-        target["estimator"] = json!(error.measure.estimator.name());
-    }
-    let ratio = report.ratio.map(|r| json!({"value": r.value, "low": r.low, "high": r.high}));
-    object(&[
-        ("protocol", compact(&report.protocol)),
-        ("prior", compact(&report.prior)),
-        ("target", compact(&target)),
-        ("needed", count(&report.needed)),
-        ("truth", count(&report.truth)),
-        ("ratio", compact(&ratio)),
-        ("f_mu", compact(&evaluation(&report.participation))),
-    ])
-}
-
-/// A number of users, or the reason why there is none, with the metric there and at one user fewer.
-fn count(count: &Count) -> String {
-    let mut json = json!({"n": null, "low": null, "high": null});
-    match &count.found {
-        Ok(found) => json = json!({"n": found.n, "low": found.low, "high": found.high}),
-        Err(obstacle) => json["reason"] = json!(obstacle.to_string()),
-    }
-    json["evaluations"] = count.evaluations.iter().map(evaluated).collect();
-    compact(&json)
 }
 
 /// The summary of a job of a collection.

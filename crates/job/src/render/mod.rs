@@ -86,6 +86,8 @@ render_serialised!(
     DescribeReport => description,
     SplitReport => split,
     AccuracyReport => accuracy,
+    BudgetReport => budget,
+    UsersReport => users,
 );
 
 macro_rules! render {
@@ -109,12 +111,10 @@ macro_rules! render {
 render!(
     PosteriorReport => posterior,
     Comparison => comparison,
-    UsersReport => users,
     DemoReport => demo,
     Summary => collection,
     EstimateReport => estimate,
     DesignReport => design,
     Frontier => frontier,
     ChooseReport => choose,
-    BudgetReport => budget,
 );

@@ -1,7 +1,7 @@
 //! The CSV of designs, choices and budgets.
 
 use super::{answer, number, table, value};
-use crate::budget::BudgetReport;
+use crate::budget::{BudgetReport, Left};
 use crate::choose::{Choosable, ChooseReport};
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::quantity::{Quantity, TYPICAL_ERROR};
@@ -106,8 +106,8 @@ pub fn budget(report: &BudgetReport) -> String {
             let cells = [number(bound.value), number(bound.error), bound.method.name().into()];
             add("bound".into(), [&cells[0], &cells[1], &cells[2], "", ""].map(|c: &str| c.to_owned()));
         }
-        if let Some((left, sure)) = account.left() {
-            for (what, left) in [("left", left), ("left by the bound", sure)] {
+        if let Some(Left { together, bound }) = account.left {
+            for (what, left) in [("left", together), ("left by the bound", bound)] {
                 let value = left.map(number).unwrap_or_default();
                 add(what.into(), [value, String::new(), String::new(), String::new(), String::new()]);
             }

@@ -1,9 +1,8 @@
-//! The JSON of designs, choices and budgets.
+//! The JSON of designs and choices.
 
 use serde_json::{Value as Json, json};
 
-use super::{answer, compact, evaluation, lines, number, numbered, object};
-use crate::budget::{Account, BudgetReport};
+use super::{compact, evaluation, lines, numbered, object};
 use crate::choose::{Choosable, ChooseReport, Lead};
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::render::text::sentences;
@@ -105,31 +104,4 @@ pub fn choose(report: &ChooseReport) -> String {
         ("typical_error", compact(&report.best.error.as_ref().map(numbered))),
         ("sentences", compact(&sentences(report))),
     ])
-}
-
-/// The report of the job `budget`.
-pub fn budget(report: &BudgetReport) -> String {
-    object(&[
-        ("protocols", lines(report.protocols.iter().map(compact))),
-        ("prior", compact(&report.prior)),
-        ("ldp", compact(&account(&report.worst_case))),
-        ("s_mu", compact(&account(&report.average))),
-    ])
-}
-
-fn account(account: &Account) -> Json {
-    let each: Vec<Json> = account.each.iter().map(|each| answer(json!({}), each)).collect();
-    let bound = match &account.bound {
-        Ok(bound) => json!({"value": number(bound.value), "error": number(bound.error)}),
-        Err(absence) => json!({"value": null, "reason": absence.to_string()}),
-    };
-    let left =
-        account.left().map(|(left, sure)| json!({"together": left.map(number), "bound": sure.map(number)}));
-    json!({
-        "each": each,
-        "together": answer(json!({}), &account.together),
-        "bound": bound,
-        "limit": account.limit,
-        "left": left,
-    })
 }

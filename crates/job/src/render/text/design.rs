@@ -1,19 +1,15 @@
-//! The text of designs and budgets.
+//! The text of the job `design`.
 
 use sottovoce::design::Requirement;
-use sottovoce::metric::{Answer, Value};
+use sottovoce::metric::Answer;
 use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, answer_text, heading, method_of, prior_text};
-use crate::budget::{Account, BudgetReport};
 use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
-use crate::render::text::summary;
-
-use super::spending::spending;
 
 /// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
 pub fn design(report: &DesignReport) -> Document {
@@ -222,54 +218,4 @@ fn frontier_cells(point: &FrontierPoint) -> Vec<String> {
     let (level, best) = (rounded(point.privacy, 4), cell(&Some(point.best)));
     let curves = point.curves.iter().map(cell);
     [level, best].into_iter().chain(curves).chain([point.kind.to_owned()]).collect()
-}
-
-/// The report of the job `budget`: what each protocol spends, what they spend together, and what is left.
-pub fn budget(report: &BudgetReport) -> Document {
-    let mut document = Document::default();
-    document.title("What several protocols spend together");
-    document.fact("Prior", prior_text(&report.prior));
-    for account in [&report.worst_case, &report.average] {
-        document.heading(account.metric.symbol());
-        document.on_page(|page| page.paragraph(Emphasis::Faint, 0, WIDTH, account.metric.meaning()));
-        let bound = account.bound.as_ref().ok().map(|bound| Answer::of(Value::Number(*bound)));
-        let mut answers: Vec<(String, &Answer)> =
-            report.protocols.iter().map(summary).zip(&account.each).collect();
-        answers.push(("together".into(), &account.together));
-        answers.extend(bound.iter().map(|bound| (bound_name(account).to_owned(), bound)));
-        document.table(values("protocol", &answers));
-        remarks(&mut document, &answers);
-        if let Err(absence) = &account.bound {
-            document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
-        }
-        left(&mut document, account);
-        if let Some(chart) = spending(report, account) {
-            document.picture(chart);
-        }
-    }
-    document
-}
-
-fn bound_name(account: &Account) -> &'static str {
-    match account.metric {
-        Metric::LocalPrivacyLevel => "at most (sum of levels)",
-        _ => "at least (losses added up)",
-    }
-}
-
-fn left(document: &mut Document, account: &Account) {
-    let (Some(limit), Some((left, sure))) = (account.limit, account.left()) else { return };
-    let text = |left: Option<f64>| match left {
-        Some(left) if left < 0.0 => format!("exceeded by {}", short(-left)),
-        Some(left) => format!("{} left", short(left)),
-        None => "not known".into(),
-    };
-    let (verb, least) = if account.together.bracketed { ("may be ", "at least ") } else { ("", "") };
-    let together = match left {
-        Some(left) if left < 0.0 => format!("{verb}{}", text(Some(left))),
-        _ => format!("{least}{}", text(left)),
-    };
-    let words = format!("Limit {limit}: {together} (by the bound: {}).", text(sure));
-    let emphasis = if left.is_some_and(|left| left < 0.0) { Emphasis::Warning } else { Emphasis::Strong };
-    document.paragraph(emphasis, INDENT, WIDTH, &words);
 }

@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod budget;
 mod choose;
 mod collection;
 mod comparison;
@@ -17,13 +18,14 @@ mod users;
 mod worth;
 
 pub use accuracy::accuracy;
+pub use budget::budget;
 pub use choose::choose;
 pub(crate) use choose::sentences;
 pub use collection::collection;
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
-pub use design::{budget, design, frontier};
+pub use design::{design, frontier};
 pub use estimate::{estimate, estimate_chart};
 pub use metrics::metrics;
 pub use posterior::posterior;
