@@ -66,7 +66,7 @@ pub use collection::Summary;
 pub use compare::{CompareSpec, Comparison};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};
 pub use describe::{DescribeReport, DescribeRequest};
-pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
+pub use design::{Axis, DesignReport, DesignRequest};
 pub use error::{Error, ErrorKind, FieldProblem, Result};
 pub use estimate::{EstimateReport, EstimateSpec};
 pub use expected_error::ErrorMeasure;

@@ -19,7 +19,7 @@ use sottovoce::metric::{Observer, Settings, unobserved};
 use sottovoce::{Analysis, Evaluation, Method, Metric, Prior, Protocol};
 
 use crate::admission::{admit, choice_bytes};
-use crate::design::{Candidate, Family, Sizing, search_heard, specification, unlimited};
+use crate::design::{Candidate, Family, Sizing, Unlimited, search_heard, specification};
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure, ExpectedError};
 use crate::metrics::MetricEvaluation;
@@ -83,7 +83,7 @@ pub struct ChooseReport {
     /// What `U_digit` is without any report: `−h(P)/(a−1)`.
     pub known_before: f64,
     /// What it means for a single user if nothing limits the worst case.
-    pub unlimited: Option<String>,
+    pub unlimited: Option<Unlimited>,
 }
 
 /// A protocol that can be chosen.
@@ -300,7 +300,7 @@ impl Chooser<'_> {
             prior: self.spec.prior.spec.clone(),
             wanted: self.spec.wanted,
             known_before: self.known_before(&runner.protocol),
-            unlimited: unlimited(&runner.protocol, &best.candidate),
+            unlimited: Unlimited::of(&runner.protocol, &best.candidate),
             best,
             runner_up: next.map(|(next, _)| next),
             lead,
@@ -482,7 +482,7 @@ mod tests {
     fn what_protects_nobody_in_particular_says_so() {
         let spec = ChooseSpec { least_average_privacy: Some(0.6), ..spec(3, 1_000, None, None) };
         let report = spec.run(&unobserved).unwrap();
-        assert!(report.unlimited.as_ref().is_some_and(|said| said.contains("plain truth")), "{report:?}");
+        assert!(matches!(report.unlimited, Some(Unlimited::Reveals { .. })), "{report:?}");
     }
 
     #[test]

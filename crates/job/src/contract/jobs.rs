@@ -8,6 +8,7 @@ use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
 use crate::budget::{BudgetJob, BudgetReport, BudgetRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
+use crate::design::{DesignJob, DesignReport, DesignRequest};
 use crate::error::{Error, Result};
 use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
 use crate::render::{Document, Render};
@@ -135,6 +136,7 @@ jobs! {
     Accuracy "accuracy": AccuracyRequest => AccuracyJob => AccuracyReport;
     Budget "budget": BudgetRequest => BudgetJob => BudgetReport;
     Users "users": UsersRequest => UsersJob => UsersReport;
+    Design "design": DesignRequest => DesignJob => DesignReport;
 }
 
 /// A request that would do.

@@ -35,7 +35,6 @@ impl JsonSchema for Number {
 }
 
 /// Serialises a field of type `f64` as a [`Number`].
-#[allow(dead_code)] // For the jobs that are still to be converted.
 pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     Number(*value).serialize(serializer)
 }

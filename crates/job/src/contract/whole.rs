@@ -72,6 +72,24 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
     Whole::deserialize(deserializer).map(u64::from)
 }
 
+/// Reads a field of type `usize`.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let whole = whole(deserializer)?;
+    usize::try_from(whole).map_err(|_| de::Error::custom(format!("{whole} is too large")))
+}
+
+/// Reads a field of type `Option<u64>`; null is none.
+pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::<Whole>::deserialize(deserializer)?.map(u64::from))
+}
+
+/// Reads a field of type `Option<usize>`; null is none.
+pub(crate) fn optional_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let whole = optional_whole(deserializer)?;
+    let fits = |whole| usize::try_from(whole).map_err(|_| de::Error::custom(format!("{whole} is too large")));
+    whole.map(fits).transpose()
+}
+
 /// One thing or a list of them: `1000` is the same as `[1000]`.
 pub(crate) struct OneOrMore<T>(PhantomData<T>);
 

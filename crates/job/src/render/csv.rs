@@ -2,7 +2,7 @@
 
 mod design;
 
-pub use design::{budget, choose, design, frontier};
+pub use design::{budget, choose, design};
 
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};

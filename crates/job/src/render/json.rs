@@ -2,7 +2,7 @@
 
 mod design;
 
-pub use design::{choose, design, frontier};
+pub use design::choose;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};

@@ -19,7 +19,7 @@ use crate::collection::Summary;
 use crate::compare::Comparison;
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
-use crate::design::{DesignReport, Frontier};
+use crate::design::DesignReport;
 use crate::estimate::EstimateReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
@@ -88,6 +88,7 @@ render_serialised!(
     AccuracyReport => accuracy,
     BudgetReport => budget,
     UsersReport => users,
+    DesignReport => design,
 );
 
 macro_rules! render {
@@ -114,7 +115,5 @@ render!(
     DemoReport => demo,
     Summary => collection,
     EstimateReport => estimate,
-    DesignReport => design,
-    Frontier => frontier,
     ChooseReport => choose,
 );

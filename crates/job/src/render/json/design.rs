@@ -1,51 +1,12 @@
-//! The JSON of designs and choices.
+//! The JSON of choices.
 
 use serde_json::{Value as Json, json};
 
-use super::{compact, evaluation, lines, numbered, object};
+use super::{compact, evaluation, numbered, object};
 use crate::choose::{Choosable, ChooseReport, Lead};
-use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+use crate::design::Candidate;
 use crate::render::text::sentences;
 use crate::users::Wanted;
-
-/// The report of the job `design`.
-pub fn design(report: &DesignReport) -> String {
-    let requirement = json!({
-        "epsilon": report.requirement.epsilon(),
-        "min_average_privacy": report.requirement.average_privacy(),
-    });
-    object(&[
-        ("protocol", compact(&report.best.protocol)),
-        ("prior", compact(&report.prior)),
-        ("requirement", compact(&requirement)),
-        ("report_bits", compact(&report.best.report_bits)),
-        ("evaluations", lines(report.best.evaluations.iter().map(|e| compact(&evaluation(e))))),
-        ("certificate", compact(&proof(&report.certificate))),
-        ("comparison", lines(report.comparison.iter().map(|c| compact(&candidate(c))))),
-        ("alternatives", lines(report.alternatives.iter().map(|c| compact(&candidate(c))))),
-        ("remarks", compact(&report.remarks)),
-    ])
-}
-
-fn proof(proof: &Proof) -> Json {
-    match proof {
-        Proof::Utility { certificate, participation_gap } => json!({
-            "metric": "u_as",
-            "gap": certificate.gap,
-            "gap_f_mu": participation_gap,
-            "lambda": certificate.multipliers,
-            "nu": certificate.privacy_multiplier,
-            "leakage_budget": certificate.leakage_budget,
-            "directions": certificate.priced,
-            "whole_cone": certificate.whole_cone,
-            "points": certificate.points,
-            "method": certificate.method.name(),
-        }),
-        Proof::Information { gap, multipliers } => {
-            json!({"metric": "i_y_p", "gap": gap, "lambda": multipliers})
-        }
-    }
-}
 
 fn candidate(candidate: &Candidate) -> Json {
     let evaluations: Vec<Json> = candidate.evaluations.iter().map(evaluation).collect();
@@ -56,24 +17,6 @@ fn candidate(candidate: &Candidate) -> Json {
         "outputs": candidate.outputs,
         "evaluations": evaluations,
     })
-}
-
-/// The curve of the job `design --frontier`.
-pub fn frontier(report: &Frontier) -> String {
-    let point = |point: &FrontierPoint| {
-        let mut curves = json!({"optimum": numbered(&point.best)});
-        for (family, curve) in CURVES.iter().zip(&point.curves) {
-            curves[family.name().to_lowercase()] = curve.as_ref().map_or(Json::Null, numbered);
-        }
-        compact(&json!({"privacy": point.privacy, "gap": point.gap, "kind": point.kind, "f_mu": curves}))
-    };
-    object(&[
-        ("a", compact(&report.inputs)),
-        ("prior", compact(&report.prior)),
-        ("privacy", compact(&report.axis.metric().name())),
-        ("epsilon", compact(&report.epsilon)),
-        ("points", lines(report.points.iter().map(point))),
-    ])
 }
 
 /// The report of the job `choose`.

@@ -67,7 +67,7 @@ fn error_name(report: &ChooseReport) -> String {
 /// The answer in words.
 pub(crate) fn sentences(report: &ChooseReport) -> Vec<String> {
     let mut said = vec![use_it(&report.best)];
-    said.extend(report.unlimited.clone());
+    said.extend(report.unlimited.map(|unlimited| unlimited.to_string()));
     said.extend(is_it_enough(report));
     said.extend(how_far_off(report));
     said.extend(less_would_do(report));

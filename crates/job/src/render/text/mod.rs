@@ -25,7 +25,7 @@ pub use collection::collection;
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
-pub use design::{design, frontier};
+pub use design::design;
 pub use estimate::{estimate, estimate_chart};
 pub use metrics::metrics;
 pub use posterior::posterior;
