@@ -8,8 +8,7 @@ use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Choice, ExpectedError, Form, Format, MethodChoice, Settings, Summary, Target, Wanted, read_prior,
-    read_protocol, share,
+    Choice, Form, Format, MethodChoice, Settings, Summary, read_prior, read_protocol, share,
 };
 
 use crate::command::{
@@ -283,25 +282,6 @@ pub(crate) struct TargetArguments {
     pub(crate) accuracy: Option<f64>,
     #[command(flatten)]
     pub(crate) error: ErrorArguments,
-}
-
-impl TargetArguments {
-    /// What is wanted, if anything.
-    pub(crate) fn wanted(&self) -> sottovoce_job::Result<Option<Wanted>> {
-        let TargetArguments { digits, decimal_digits, u_distr, accuracy, error } = self;
-        let utility = digits
-            .map(Target::Digits)
-            .or(decimal_digits.map(Target::DecimalDigits))
-            .or(u_distr.map(Target::DistributionUtility));
-        let (distance, estimator) = (error.distance.as_deref(), error.estimator.as_deref());
-        match (utility, accuracy) {
-            (Some(target), _) => Ok(Some(target.into())),
-            (None, Some(most)) => {
-                ExpectedError::named(distance, estimator, *most).map(|error| Some(Wanted::Accuracy(error)))
-            }
-            (None, None) => Ok(None),
-        }
-    }
 }
 
 /// How the computation runs.

@@ -142,6 +142,9 @@ pub enum Error {
     /// A number of users was asked for, but not for what.
     #[error("no target is given; it is one of digits, decimal_digits, u_distr and accuracy")]
     NothingWanted,
+    /// No protocol that can be chosen meets the requirement.
+    #[error("no protocol meets the requirement")]
+    NoProtocol,
     /// Two fields of a request that exclude each other.
     #[error("{first} and {second} cannot be given together")]
     Together {

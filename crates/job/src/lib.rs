@@ -61,7 +61,7 @@ pub mod users;
 
 pub use accuracy::{AccuracyReport, AccuracyRequest};
 pub use budget::{BudgetReport, BudgetRequest};
-pub use choose::{ChooseReport, ChooseSpec};
+pub use choose::{ChooseReport, ChooseRequest};
 pub use collection::Summary;
 pub use compare::{CompareSpec, Comparison};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};

@@ -96,7 +96,6 @@ pub(crate) fn evaluation<S: Serializer>(evaluation: &Evaluation, serializer: S) 
 }
 
 /// Serialises a field of type `Option<Evaluation>`; null if there is none.
-#[allow(dead_code)] // For the jobs that are still to be converted.
 pub(crate) fn optional_evaluation<S: Serializer>(
     evaluation: &Option<Evaluation>,
     serializer: S,

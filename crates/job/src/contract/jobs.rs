@@ -7,6 +7,7 @@ use sottovoce::Observer;
 use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
 use crate::budget::{BudgetJob, BudgetReport, BudgetRequest};
+use crate::choose::{ChooseJob, ChooseReport, ChooseRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
 use crate::design::{DesignJob, DesignReport, DesignRequest};
 use crate::error::{Error, Result};
@@ -137,6 +138,7 @@ jobs! {
     Budget "budget": BudgetRequest => BudgetJob => BudgetReport;
     Users "users": UsersRequest => UsersJob => UsersReport;
     Design "design": DesignRequest => DesignJob => DesignReport;
+    Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
 }
 
 /// A request that would do.

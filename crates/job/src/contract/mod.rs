@@ -21,7 +21,7 @@ mod text;
 mod whole;
 mod written;
 
-pub(crate) use answer::{AnswerFields, EvaluationFields, answer, answers};
+pub(crate) use answer::{AnswerFields, EvaluationFields, answer, answers, optional_evaluation};
 pub use jobs::{Job, Report, Request, read_request};
 pub use method::MethodChoice;
 pub(crate) use name::{Name, NameOrAll, Named, by_name};

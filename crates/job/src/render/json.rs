@@ -1,9 +1,5 @@
 //! JSON, for programs: the machine interface, to be kept.
 
-mod design;
-
-pub use design::choose;
-
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
@@ -12,7 +8,6 @@ use sottovoce::posterior::Summary;
 use crate::compare::{Comparison, Contender, Round};
 use crate::demo::DemoReport;
 use crate::estimate::{Column, EstimateReport};
-use crate::metrics::MetricEvaluation;
 use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
 
@@ -237,13 +232,7 @@ fn estimator(column: &Column) -> Json {
     json
 }
 
-/// One metric with its value, or the reason why it has none.
-fn evaluation(evaluation: &MetricEvaluation) -> Json {
-    let MetricEvaluation { metric, users, answer } = evaluation;
-    self::answer(json!({"metric": metric.name(), "n": users}), answer)
-}
-
-/// As [`evaluation`], for what is a metric or an error.
+/// A metric or error with its value, or the reason why it has none.
 fn evaluated(evaluated: &Evaluated) -> Json {
     let Evaluated { quantity, users, answer } = evaluated;
     self::answer(json!({"metric": quantity.name(), "n": users}), answer)
@@ -276,13 +265,13 @@ fn answer(mut json: Json, answer: &Answer) -> Json {
     json
 }
 
-/// A number; JSON has no infinity, so it is a text, and no NaN, so it is null.
 /// A number with its error and method.
 fn numbered(evaluation: &sottovoce::Evaluation) -> Json {
     let sottovoce::Evaluation { value, error, method, .. } = evaluation;
     json!({"value": number(*value), "error": number(*error), "method": method.name()})
 }
 
+/// A number; JSON has no infinity, so it is a text, and no NaN, so it is null.
 fn number(value: f64) -> Json {
     match value {
         f64::INFINITY => json!("inf"),

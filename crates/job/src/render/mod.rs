@@ -89,6 +89,7 @@ render_serialised!(
     BudgetReport => budget,
     UsersReport => users,
     DesignReport => design,
+    ChooseReport => choose,
 );
 
 macro_rules! render {
@@ -115,5 +116,4 @@ render!(
     DemoReport => demo,
     Summary => collection,
     EstimateReport => estimate,
-    ChooseReport => choose,
 );

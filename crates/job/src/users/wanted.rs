@@ -145,12 +145,18 @@ pub(crate) struct TargetFields {
     estimator: Option<Name<Estimator>>,
 }
 
+impl From<&Wanted> for TargetFields {
+    fn from(wanted: &Wanted) -> Self {
+        let estimator = match wanted {
+            Wanted::Accuracy(error) => Some(Name(error.measure.estimator)),
+            Wanted::Utility(_) => None,
+        };
+        TargetFields { metric: Name(wanted.quantity()), value: wanted.value(), estimator }
+    }
+}
+
 pub(super) fn target_fields<S: Serializer>(wanted: &Wanted, serializer: S) -> Result<S::Ok, S::Error> {
-    let estimator = match wanted {
-        Wanted::Accuracy(error) => Some(Name(error.measure.estimator)),
-        Wanted::Utility(_) => None,
-    };
-    TargetFields { metric: Name(wanted.quantity()), value: wanted.value(), estimator }.serialize(serializer)
+    TargetFields::from(wanted).serialize(serializer)
 }
 
 #[cfg(test)]
