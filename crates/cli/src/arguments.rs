@@ -8,8 +8,7 @@ use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    Choice, ExpectedError, FormChoice, Format, KeptForm, MethodChoice, Settings, TallyReport, Target, Wanted,
-    read_prior, read_protocol, share,
+    FormChoice, Format, KeptForm, MethodChoice, TallyReport, read_prior, read_protocol, share,
 };
 
 use crate::command::{
@@ -78,7 +77,7 @@ pub(crate) enum Command {
     Split(SplitArguments),
     /// Several protocols side by side, and which is best
     Compare(CompareArguments),
-    /// How many users a wanted utility takes
+    /// How many users a target needs
     Users(UsersArguments),
     /// Shares estimated from tallies, with confidence intervals
     Estimate(EstimateArguments),
@@ -227,15 +226,6 @@ pub(crate) struct LongArguments {
 }
 
 impl LongArguments {
-    /// The settings of the computation.
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            tolerance: self.accuracy.tolerance,
-            seed: self.computation.seed,
-            choice: self.accuracy.method.into(),
-        }
-    }
-
     /// Begins to watch.
     pub(crate) fn watch(&self) -> Watch {
         Watch::new(self.output.quiet)
@@ -274,38 +264,19 @@ pub(crate) struct ErrorArguments {
 pub(crate) struct TargetArguments {
     /// Wanted digits of each frequency, in base e: the metric u_digit
     #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    digits: Option<f64>,
+    pub(crate) digits: Option<f64>,
     /// Wanted decimal digits of each frequency: u_digit / ln 10
     #[arg(long, value_name = "D", allow_negative_numbers = true, group = "target")]
-    decimal_digits: Option<f64>,
+    pub(crate) decimal_digits: Option<f64>,
     /// Wanted share of what the true values tell about their distribution, such as 0.5 or 50%: the metric u_distr
     #[arg(long, value_name = "U", allow_negative_numbers = true, value_parser = share, group = "target")]
-    u_distr: Option<f64>,
+    pub(crate) u_distr: Option<f64>,
     /// Largest typical error of a value's share, on average over the prior, such as 0.01 or 1% for one percentage point;
-    /// --distance and --estimator say otherwise what is measured
+    /// --distance and --estimator choose another error
     #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = share, group = "target")]
-    accuracy: Option<f64>,
+    pub(crate) accuracy: Option<f64>,
     #[command(flatten)]
-    error: ErrorArguments,
-}
-
-impl TargetArguments {
-    /// What is wanted, if anything.
-    pub(crate) fn wanted(&self) -> sottovoce_job::Result<Option<Wanted>> {
-        let TargetArguments { digits, decimal_digits, u_distr, accuracy, error } = self;
-        let utility = digits
-            .map(Target::Digits)
-            .or(decimal_digits.map(Target::DecimalDigits))
-            .or(u_distr.map(Target::DistributionUtility));
-        let (distance, estimator) = (error.distance.as_deref(), error.estimator.as_deref());
-        match (utility, accuracy) {
-            (Some(target), _) => Ok(Some(target.into())),
-            (None, Some(most)) => {
-                ExpectedError::named(distance, estimator, *most).map(|error| Some(Wanted::Accuracy(error)))
-            }
-            (None, None) => Ok(None),
-        }
-    }
+    pub(crate) error: ErrorArguments,
 }
 
 /// How the computation runs.
@@ -439,11 +410,5 @@ impl From<MethodArgument> for MethodChoice {
             MethodArgument::MonteCarlo => MethodChoice::MonteCarlo,
             MethodArgument::Asymptote => MethodChoice::Asymptote,
         }
-    }
-}
-
-impl From<MethodArgument> for Choice {
-    fn from(method: MethodArgument) -> Self {
-        MethodChoice::from(method).into()
     }
 }

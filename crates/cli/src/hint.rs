@@ -11,6 +11,8 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
             "allow more time with --time-limit, or take the answer as it is with --allow-unconverged"
         }
         Error::MissingUsers { .. } => "give the number of users with --n",
+        Error::NothingWanted => "give --digits, --decimal-digits, --u-distr or --accuracy",
+        Error::Setting { name: "accuracy", .. } => "write 0.01 or 1% for one percentage point",
         other => return other.hint(),
     };
     Some(hint.into())

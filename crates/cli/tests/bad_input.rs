@@ -246,10 +246,10 @@ fn bad_targets_are_refused() {
     refused(&users(&["--digits", "1", "--decimal-digits", "1"]), &["cannot be used with"]);
     refused(&users(&["--digits", "-1"]), &["digits = -1 is not above 0 and finite"]);
     refused(&users(&["--digits", "nan"]), &["digits = NaN is not above 0"]);
-    refused(&users(&["--decimal-digits", "inf"]), &["decimal-digits = inf is not above 0 and finite"]);
-    refused(&users(&["--u-distr", "0"]), &["u-distr = 0 is not above 0 and at most 1"]);
+    refused(&users(&["--decimal-digits", "inf"]), &["decimal_digits = inf is not above 0 and finite"]);
+    refused(&users(&["--u-distr", "0"]), &["u_distr = 0 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "1.5"]), &["write 1.5% or 0.015"]);
-    refused(&users(&["--u-distr", "150%"]), &["u-distr = 1.5 is not above 0 and at most 1"]);
+    refused(&users(&["--u-distr", "150%"]), &["u_distr = 1.5 is not above 0 and at most 1"]);
     refused(&users(&["--u-distr", "half"]), &["--u-distr"]);
     refused(&users(&["--accuracy", "0"]), &["accuracy = 0 is not above 0 and below 1"]);
     refused(
@@ -460,7 +460,10 @@ fn what_is_matched_or_chosen_is_in_range() {
         &["2 is above 1 and has no percent sign; write 2% or 0.02"],
     );
     refused(&[&compare[..], &["s_mu=200%"]].concat(), &["s_mu = 2 is not above 0 and below 1"]);
-    refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
+    refused(
+        &[&compare[..], &["u_digit=2"]].concat(),
+        &["the number of users n is missing; u_digit cannot be computed", "--n"],
+    );
     let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
     assert!(
         choose.contains("a = 1 is outside 2 to 16777216 inputs") && !choose.contains("jeffreys"),

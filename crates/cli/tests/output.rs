@@ -277,7 +277,7 @@ fn numbers_of_users_as_json_and_csv() {
     assert!(found["f_mu"]["value"].as_f64().unwrap() > 0.0);
     let none = json(&["users", "-p", "deterministic:map=0/0/1", "--u-distr", "0.9"]);
     assert!(none["needed"]["n"].is_null());
-    assert!(none["needed"]["reason"].as_str().unwrap().starts_with("cannot be reached, because"));
+    assert!(none["needed"]["reason"].as_str().unwrap().starts_with("out of reach:"));
     let csv = output(&["users", "-p", "grr:a=3,eps=2", "--digits", "1.5", "--format", "csv"]);
     assert!(csv.contains("\nprotocol,u_digit,1.5,37,37,37,,0.324"), "{csv}");
     assert!(csv.contains("\ntruth,u_digit,1.5,12,12,12,,,"), "{csv}");
@@ -503,7 +503,9 @@ fn the_demo_leaves_a_page_and_replaces_nothing_else() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{said}");
     assert!(
-        said.contains("not a page that sottovoce wrote") && said.contains("hint: ") && said.contains("--no-page"),
+        said.contains("not a page that sottovoce wrote")
+            && said.contains("hint: ")
+            && said.contains("--no-page"),
         "{said}"
     );
     assert!(std::fs::read_to_string(&page).unwrap().contains("my own page"));

@@ -42,7 +42,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 
 fn tally(protocol: &Protocol, input: &Input) -> Result<Tally, Error> {
     let mut tally = Tally::new(protocol, Form::Automatic);
-    tally.add([ReportFile::open(input)].into_iter(), &Identity::new("{}".into()))?;
+    tally.add([ReportFile::open(input)].into_iter(), &Identity::new("{}".into()), &sottovoce::unobserved)?;
     Ok(tally)
 }
 

@@ -5,129 +5,234 @@
 //! ```
 //! The sums are what an accountant writes down; what the reports together really tell is exact where their outputs can be visited.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::metric::{Absence, Answer, Settings};
-use sottovoce::{Analysis, Evaluation, Metric, Protocol};
+use sottovoce::{Analysis, Evaluation, Metric, Observer, Prior, Protocol};
 
+use crate::contract::{
+    AnswerFields, Number, OneOrMore, Whole, answer, answers, one_or_more, optional_number, whole,
+};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec};
 
-/// Which protocols are used on the same value, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BudgetSpec {
-    /// The protocols.
-    pub protocols: Vec<Written<ProtocolSpec>>,
+/// Which protocols are used on the same value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetRequest {
+    /// The protocols, one for each collection.
+    #[serde(deserialize_with = "one_or_more::<_, Written<ProtocolSpec>, _>")]
+    #[schemars(with = "OneOrMore<Written<ProtocolSpec>>")]
+    pub protocol: Vec<Written<ProtocolSpec>>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// The LDP level that may be spent in all.
+    /// Limit of the LDP level of all collections together.
+    #[serde(default)]
     pub epsilon: Option<f64>,
-    /// The average privacy that must remain.
-    pub least_average_privacy: Option<f64>,
-    /// Tolerance and seed.
-    pub settings: Settings,
+    /// Limit of the average privacy of all collections together.
+    #[serde(default)]
+    pub min_average_privacy: Option<f64>,
+    /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
+    pub seed: u64,
 }
 
-/// What has been spent.
+/// A valid request for a budget.
 #[derive(Clone, Debug)]
+pub struct BudgetJob {
+    protocols: Vec<NamedProtocol>,
+    /// All of them on the same value.
+    product: Protocol,
+    prior_spec: PriorSpec,
+    prior: Prior,
+    epsilon: Option<f64>,
+    min_average_privacy: Option<f64>,
+    settings: Settings,
+}
+
+/// What the protocols spend.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BudgetReport {
     /// The protocols, with all sizes filled in.
     pub protocols: Vec<ProtocolSpec>,
     /// The prior.
     pub prior: PriorSpec,
     /// The worst case.
+    #[serde(rename = "ldp")]
     pub worst_case: Account,
     /// On average.
+    #[serde(rename = "s_mu")]
     pub average: Account,
 }
 
-/// One kind of privacy: what each protocol has, what all together have, and what is left.
-#[derive(Clone, Debug)]
+/// One kind of privacy: what each protocol has, what all together have, and what is left of the limit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Account {
     /// `LDP` or `S_μ`.
+    #[serde(skip)]
     pub metric: Metric,
     /// Of each protocol.
+    #[serde(serialize_with = "answers")]
+    #[schemars(with = "Vec<AnswerFields>")]
     pub each: Vec<Answer>,
     /// Of all together.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub together: Answer,
     /// The bound of the proposition.
+    #[serde(serialize_with = "bound_fields")]
+    #[schemars(with = "BoundFields")]
     pub bound: Result<Evaluation, Absence>,
     /// The limit, if one was given.
     pub limit: Option<f64>,
+    /// What is left of the limit.
+    pub left: Option<Left>,
+}
+
+/// What is left of a limit; negative if the limit is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Left {
+    /// By the value of all together; of a bracket the less private end counts.
+    #[serde(serialize_with = "optional_number")]
+    #[schemars(with = "Option<Number>")]
+    pub together: Option<f64>,
+    /// By the bound.
+    #[serde(serialize_with = "optional_number")]
+    #[schemars(with = "Option<Number>")]
+    pub bound: Option<f64>,
+}
+
+/// A bound as JSON has it, or only a null value and the reason.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Bound")]
+struct BoundFields {
+    /// The bound; null if there is none.
+    value: Option<Number>,
+    /// A bound on its absolute error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Number>,
+    /// Why there is no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+fn bound_fields<S: Serializer>(
+    bound: &Result<Evaluation, Absence>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let found = bound.as_ref().ok();
+    BoundFields {
+        value: found.map(|bound| Number(bound.value)),
+        error: found.map(|bound| Number(bound.error)),
+        reason: bound.as_ref().err().map(ToString::to_string),
+    }
+    .serialize(serializer)
 }
 
 impl Account {
-    /// What is left of the limit by the value of all together, and by the bound; negative if it is exceeded. Of a bracket the less private end counts.
-    pub fn left(&self) -> Option<(Option<f64>, Option<f64>)> {
-        let limit = self.limit?;
-        let left = |value: f64| {
-            let left = if self.metric == Metric::LocalPrivacyLevel { limit - value } else { value - limit };
-            // What rounding leaves of nothing is nothing.
-            if left.abs() <= ROUNDING * limit.abs().max(1.0) { 0.0 } else { left }
-        };
-        let bound = self.bound.as_ref().ok().map(|bound| left(bound.value));
-        let together = self.together.bracket().map(|(low, high)| match self.metric {
-            Metric::LocalPrivacyLevel => high,
-            _ => low,
-        });
-        let together = together.or(self.together.number().map(|e| e.value));
-        Some((together.map(left), bound))
+    fn new(metric: Metric, each: Vec<Answer>, together: Answer, limit: Option<f64>) -> Self {
+        let bound = bound(metric, &each);
+        let left = limit.map(|limit| Left::new(metric, limit, &together, bound.as_ref().ok()));
+        Account { metric, each, together, bound, limit, left }
     }
 }
 
-impl BudgetSpec {
-    /// The accounts.
+impl Left {
+    fn new(metric: Metric, limit: f64, together: &Answer, bound: Option<&Evaluation>) -> Self {
+        let left = |value: f64| {
+            let left = if metric == Metric::LocalPrivacyLevel { limit - value } else { value - limit };
+            // Rounding errors count as zero.
+            if left.abs() <= ROUNDING * limit.abs().max(1.0) { 0.0 } else { left }
+        };
+        let worst = together.bracket().map(|(low, high)| match metric {
+            Metric::LocalPrivacyLevel => high,
+            _ => low,
+        });
+        let worst = worst.or(together.number().map(|e| e.value));
+        Left { together: worst.map(left), bound: bound.map(|bound| left(bound.value)) }
+    }
+}
+
+impl BudgetRequest {
+    /// What protocols spend under the Jeffreys prior, without limits.
+    pub fn of(protocol: Vec<Written<ProtocolSpec>>) -> Self {
+        let prior = Written::default();
+        BudgetRequest { protocol, prior, epsilon: None, min_average_privacy: None, seed: 0 }
+    }
+
+    /// The job, if all of it is valid.
     ///
     /// # Errors
-    /// There is no protocol, one is out of range, or they are on different numbers of values.
-    pub fn run(&self) -> Result<BudgetReport> {
+    /// There is no protocol, one of them, the prior or a limit is out of range, or the protocols have different numbers of values.
+    pub fn check(&self) -> Result<BudgetJob> {
         self.check_limits()?;
         let same = |l: &Written<ProtocolSpec>, r: &Written<ProtocolSpec>| l.spec == r.spec;
-        let named: Vec<NamedProtocol> =
-            each_once(&self.protocols, same, |written| written.check(&self.prior.spec))?;
-        let protocols: Vec<ProtocolSpec> = named.iter().map(|named| named.spec.clone()).collect();
-        let factors: Vec<Protocol> = named.into_iter().map(|named| named.protocol).collect();
-        let all = Written::from(ProtocolSpec::from(ProtocolKind::Product { factors: protocols.clone() }));
+        let protocols = each_once(&self.protocol, same, |written| written.check(&self.prior.spec))?;
+        let factors = protocols.iter().map(|named| named.spec.clone()).collect();
+        let all = Written::from(ProtocolSpec::from(ProtocolKind::Product { factors }));
         let product = all.check(&self.prior.spec)?.protocol;
-        let prior = self.prior.check(product.inputs())?;
-        let answer = |protocol: &Protocol, metric: Metric| {
-            // Unwrap safety: the prior was made for the inputs of the product, which are those of each factor.
-            Analysis::with_settings(protocol, &prior, self.settings).unwrap().answer(metric, None)
-        };
-        let account = |metric: Metric, limit: Option<f64>| -> Result<Account> {
-            let each = each_once(&factors, PartialEq::eq, |factor| Ok(answer(factor, metric)))?;
-            let together = answer(&product, metric);
-            Ok(Account { metric, together, bound: bound(metric, &each), each, limit })
-        };
-        Ok(BudgetReport {
-            worst_case: account(Metric::LocalPrivacyLevel, self.epsilon)?,
-            average: account(Metric::AveragePrivacy, self.least_average_privacy)?,
+        Ok(BudgetJob {
             protocols,
-            prior: self.prior.spec.clone(),
+            prior: self.prior.check(product.inputs())?,
+            product,
+            prior_spec: self.prior.spec.clone(),
+            epsilon: self.epsilon,
+            min_average_privacy: self.min_average_privacy,
+            settings: Settings { seed: self.seed, ..Settings::default() },
         })
     }
 
     fn check_limits(&self) -> Result<()> {
         let wrong =
             |name, value: f64, allowed| Err(Error::Setting { name, value: value.to_string(), allowed });
-        if self.protocols.is_empty() {
-            return Err(Error::Setting { name: "protocols", value: "none".into(), allowed: "at least one" });
+        if self.protocol.is_empty() {
+            return Err(Error::Setting { name: "protocol", value: "none".into(), allowed: "at least one" });
         }
-        match (self.epsilon, self.least_average_privacy) {
+        match (self.epsilon, self.min_average_privacy) {
             (Some(epsilon), _) if !(epsilon > 0.0 && epsilon.is_finite()) => {
                 wrong("epsilon", epsilon, "above 0 and finite")
             }
             (_, Some(privacy)) if !(0.0..=1.0).contains(&privacy) => {
-                wrong("min-average-privacy", privacy, "between 0 and 1")
+                wrong("min_average_privacy", privacy, "between 0 and 1")
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What is less than this, relative to the limit, is rounding.
+impl BudgetJob {
+    /// The accounts.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn run(&self, observer: Observer<'_>) -> Result<BudgetReport> {
+        Ok(BudgetReport {
+            protocols: self.protocols.iter().map(|named| named.spec.clone()).collect(),
+            prior: self.prior_spec.clone(),
+            worst_case: self.account(Metric::LocalPrivacyLevel, self.epsilon, observer)?,
+            average: self.account(Metric::AveragePrivacy, self.min_average_privacy, observer)?,
+        })
+    }
+
+    fn account(&self, metric: Metric, limit: Option<f64>, observer: Observer<'_>) -> Result<Account> {
+        let answer = |protocol: &Protocol| {
+            // Unwrap safety: the prior was made for the inputs of the product, which are those of each factor.
+            let analysis = Analysis::with_settings(protocol, &self.prior, self.settings).unwrap();
+            analysis.observed_by(observer).answer(metric, None)
+        };
+        let same = |l: &NamedProtocol, r: &NamedProtocol| l.protocol == r.protocol;
+        let each = each_once(&self.protocols, same, |named| Ok(answer(&named.protocol)))?;
+        Ok(Account::new(metric, each, answer(&self.product), limit))
+    }
+}
+
+/// A difference smaller than this, relative to the limit, is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// The result of each; those that are the same are looked at once.
+/// The result of each item; equal items are evaluated once.
 fn each_once<T, U: Clone>(
     items: &[T],
     same: impl Fn(&T, &T) -> bool,
@@ -155,7 +260,7 @@ fn bound(metric: Metric, each: &[Answer]) -> Result<Evaluation, Absence> {
                 (None, _) => number,
             },
             (Err(absence), None) => return Err(absence.clone()),
-            (Ok(_), None) => return Err(Absence::NoMethod { what: "a metric that is no number" }),
+            (Ok(_), None) => return Err(Absence::NoMethod { what: "a metric that is not a number" }),
         };
         let spent = match metric {
             Metric::LocalPrivacyLevel => number,
@@ -171,21 +276,26 @@ fn bound(metric: Metric, each: &[Answer]) -> Result<Evaluation, Absence> {
 
 #[cfg(test)]
 mod tests {
+    use sottovoce::unobserved;
+
     use super::*;
     use crate::spec::{read_prior, read_protocol};
 
-    fn spec(protocols: &[&str]) -> BudgetSpec {
-        BudgetSpec {
-            protocols: protocols.iter().map(|p| read_protocol(p).unwrap()).collect(),
+    fn request(protocols: &[&str]) -> BudgetRequest {
+        BudgetRequest {
             prior: read_prior("dirichlet:alpha=0.5/1/2").unwrap(),
             epsilon: Some(2.0),
-            least_average_privacy: Some(0.5),
-            settings: Settings::default(),
+            min_average_privacy: Some(0.5),
+            ..BudgetRequest::of(protocols.iter().map(|p| read_protocol(p).unwrap()).collect())
         }
     }
 
+    fn run(request: &BudgetRequest) -> BudgetReport {
+        request.check().unwrap().run(&unobserved).unwrap()
+    }
+
     fn report(protocols: &[&str]) -> BudgetReport {
-        spec(protocols).run().unwrap()
+        run(&request(protocols))
     }
 
     #[test]
@@ -197,15 +307,15 @@ mod tests {
         let (together, bound) =
             (report.average.together.number().unwrap(), report.average.bound.as_ref().unwrap());
         assert!(together.value >= bound.value && together.value < 1.0, "{together:?} {bound:?}");
-        let (left, sure) = report.average.left().unwrap();
-        assert!(left.unwrap() >= sure.unwrap());
+        let left = report.average.left.unwrap();
+        assert!(left.together.unwrap() >= left.bound.unwrap());
     }
 
     #[test]
     fn the_same_question_twice_spends_twice_the_level() {
         let report = report(&["grr:a=3,eps=0.7", "grr:a=3,eps=0.7"]);
         assert!((report.worst_case.together.number().unwrap().value - 1.4).abs() < 1e-12);
-        assert!((report.worst_case.left().unwrap().0.unwrap() - 0.6).abs() < 1e-12);
+        assert!((report.worst_case.left.unwrap().together.unwrap() - 0.6).abs() < 1e-12);
     }
 
     #[test]
@@ -221,9 +331,9 @@ mod tests {
     #[test]
     fn what_rounding_leaves_of_nothing_is_nothing() {
         let tenth = "oue:a=3,eps=0.1";
-        let report = BudgetSpec { epsilon: Some(1.0), ..spec(&[tenth; 10]) }.run().unwrap();
+        let report = run(&BudgetRequest { epsilon: Some(1.0), ..request(&[tenth; 10]) });
         // 1 − 10 · 0.1 is 1.1e-16 in floating point.
-        assert_eq!(report.worst_case.left(), Some((Some(0.0), Some(0.0))));
+        assert_eq!(report.worst_case.left, Some(Left { together: Some(0.0), bound: Some(0.0) }));
     }
 
     /// The answer is given once and then remembered: however often it is reported, the level is at most that of the first step.
@@ -238,16 +348,16 @@ mod tests {
                 "{{\"kind\":\"composition\",\"steps\":[{first},{{\"kind\":\"product\",\"factors\":[{days}]}}]}}"
             )
         };
-        let exact = spec(&[&memoised(20, 3)]).run().unwrap();
+        let exact = run(&request(&[&memoised(20, 3)]));
         let level = exact.worst_case.together.number().unwrap().value;
         assert!(level > 0.999 && level <= 1.0 && !exact.worst_case.together.bracketed, "{level}");
         assert!(exact.average.together.number().is_some());
         // Twenty reports of twenty values have too many different counts: the level is between those of one report and of all that is remembered.
         let prior = read_prior("jeffreys").unwrap();
-        let wide = BudgetSpec { prior, ..spec(&[&memoised(20, 20)]) }.run().unwrap();
+        let wide = run(&BudgetRequest { prior, ..request(&[&memoised(20, 20)]) });
         let (low, high) = wide.worst_case.together.bracket().unwrap();
         assert!(low > 0.3 && (high - 1.0).abs() < 1e-12, "{low} {high}");
-        assert_eq!(wide.worst_case.left().unwrap().0, Some(1.0));
+        assert_eq!(wide.worst_case.left.unwrap().together, Some(1.0));
         let (low, high) = wide.average.together.bracket().unwrap();
         assert!(low < high && high < 1.0, "{low} {high}");
     }
@@ -262,8 +372,8 @@ mod tests {
         };
         assert_eq!(each_once(&[7, 7, 3, 7], PartialEq::eq, look).unwrap(), [7, 7, 3, 7]);
         assert_eq!(looked.get(), 2);
-        let report = BudgetSpec { prior: read_prior("jeffreys").unwrap(), ..spec(&["oue:a=16,eps=0.5"; 10]) };
-        let average = report.run().unwrap().average;
+        let prior = read_prior("jeffreys").unwrap();
+        let average = run(&BudgetRequest { prior, ..request(&["oue:a=16,eps=0.5"; 10]) }).average;
         let (low, high) = average.together.bracket().unwrap();
         let (one, bound) = (average.each[0].number().unwrap().value, average.bound.unwrap().value);
         assert!((high - one).abs() < 1e-12 && (low - bound).abs() < 1e-12, "{low} {high} {one} {bound}");
@@ -271,13 +381,8 @@ mod tests {
 
     #[test]
     fn protocols_on_different_values_are_refused() {
-        let spec = BudgetSpec {
-            protocols: vec![read_protocol("grr:a=3,eps=1").unwrap(), read_protocol("grr:a=4,eps=1").unwrap()],
-            prior: read_prior("jeffreys").unwrap(),
-            epsilon: None,
-            least_average_privacy: None,
-            settings: Settings::default(),
-        };
-        assert!(spec.run().is_err());
+        let protocols =
+            vec![read_protocol("grr:a=3,eps=1").unwrap(), read_protocol("grr:a=4,eps=1").unwrap()];
+        assert!(BudgetRequest::of(protocols).check().is_err());
     }
 }

@@ -150,8 +150,27 @@ pub enum Error {
         metrics: Vec<&'static str>,
     },
     /// A number of users was asked for, but not for what.
-    #[error("there is no target; ask for digits, a share of the information or an error")]
+    #[error("no target is given; it is one of digits, decimal_digits, u_distr and accuracy")]
     NothingWanted,
+    /// No protocol that can be chosen meets the requirement.
+    #[error("no protocol meets the requirement")]
+    NoProtocol,
+    /// Two fields of a request that exclude each other.
+    #[error("{first} and {second} cannot be given together")]
+    Together {
+        /// One of them.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// A field of a request that has no meaning without another one.
+    #[error("{field} can only be given together with {needed}")]
+    Needs {
+        /// The field.
+        field: &'static str,
+        /// The other one.
+        needed: &'static str,
+    },
     /// A text that is not a share.
     #[error(transparent)]
     Share(#[from] crate::share::NotAShare),

@@ -1,7 +1,7 @@
-//! How far estimated frequencies are off on average over the prior: what `users`, `choose` and `compare` mean by an error.
+//! The expected error of estimated frequencies: what `users`, `choose` and `compare` mean by an error.
 //!
-//! The expected error is the paper's d-accuracy, on average over the prior. Where nothing else is said it is the typical error of one value's share, the
-//! root of the mean square, of the linear estimate: a closed form.
+//! It is the paper's d-accuracy, on average over the prior. By default it is the typical error of one value's share (the root of the mean
+//! square) of the linear estimate: a closed form.
 
 use sottovoce::accuracy::{self, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
@@ -74,7 +74,7 @@ impl ExpectedError {
         if self.most > 0.0 && self.most < 1.0 {
             return Ok(());
         }
-        let allowed = "above 0 and below 1; write 0.01 or 1% for one percentage point";
+        let allowed = "above 0 and below 1; one percentage point is 0.01";
         Err(Error::Setting { name: "accuracy", value: self.most.to_string(), allowed })
     }
 }

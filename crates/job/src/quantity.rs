@@ -1,9 +1,14 @@
 //! What protocols are judged by: metrics, and how far estimated frequencies are off.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use sottovoce::Metric;
 use sottovoce::accuracy::Distance;
 use sottovoce::metric::Answer;
 
+use crate::contract::{AnswerFields, Name, Named, answer, by_name};
 use crate::error::Result;
 use crate::metrics::metric;
 
@@ -97,14 +102,46 @@ impl From<Metric> for Quantity {
     }
 }
 
+impl Named for Quantity {
+    const WHAT: &'static str = "Quantity";
+
+    fn name(self) -> &'static str {
+        Quantity::name(self)
+    }
+
+    fn names() -> Vec<&'static str> {
+        let errors = Distance::ALL.into_iter().map(Quantity::Error);
+        Metric::all().map(Quantity::Metric).chain(errors).map(Quantity::name).collect()
+    }
+}
+
+/// The name of a quantity in a request, where an error may go by its distance alone.
+pub(crate) struct QuantityName;
+
+impl JsonSchema for QuantityName {
+    fn schema_name() -> Cow<'static, str> {
+        "QuantityName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Quantity::names().into_iter().chain(Distance::ALL.map(Distance::name));
+        json_schema!({"type": "string", "enum": names.collect::<Vec<_>>()})
+    }
+}
+
 /// A quantity with its answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evaluated {
-    /// The quantity.
+    /// The metric, or the error.
+    #[serde(rename = "metric", serialize_with = "by_name")]
+    #[schemars(with = "Name<Quantity>")]
     pub quantity: Quantity,
     /// The number of users, where it depends on one.
+    #[serde(rename = "n")]
     pub users: Option<u64>,
     /// The value, or why there is none.
+    #[serde(flatten, serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
     pub answer: Answer,
 }
 

@@ -28,10 +28,7 @@ impl Subject {
         let protocol = protocol.check(&prior_spec)?;
         admit(protocol_bytes(&protocol.protocol))?;
         let prior = prior.check(protocol.protocol.inputs())?;
-        if let Some(tolerance) = settings.tolerance.filter(|t| !(*t > 0.0 && t.is_finite())) {
-            let value = tolerance.to_string();
-            return Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" });
-        }
+        check_tolerance(settings.tolerance)?;
         Ok(Subject { protocol, prior_spec, prior, settings })
     }
 
@@ -58,4 +55,15 @@ pub(crate) fn check_users(users: &[u64]) -> Result<()> {
         return Err(Error::Setting { name: "n", value: "0".into(), allowed: "a number of users above 0" });
     }
     Ok(())
+}
+
+/// Refuses a tolerance that is not a positive number.
+pub(crate) fn check_tolerance(tolerance: Option<f64>) -> Result<()> {
+    match tolerance.filter(|t| !(*t > 0.0 && t.is_finite())) {
+        Some(tolerance) => {
+            let value = tolerance.to_string();
+            Err(Error::Setting { name: "tolerance", value, allowed: "above 0 and finite" })
+        }
+        None => Ok(()),
+    }
 }

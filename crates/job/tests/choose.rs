@@ -7,19 +7,16 @@ use sottovoce::estimate::Estimator;
 use sottovoce::{Metric, Prior, Protocol, unobserved};
 use sottovoce_job::choose::{Choosable, Lead};
 use sottovoce_job::render::Render;
-use sottovoce_job::{
-    Choice, ChooseReport, ChooseSpec, ExpectedError, Format, Settings, Target, Wanted, read_prior,
-};
+use sottovoce_job::{ChooseReport, ChooseRequest, Error, Format, MethodChoice};
 
-fn spec(inputs: usize, users: u64, epsilon: Option<f64>, wanted: Option<Wanted>) -> ChooseSpec {
-    // Numbers that only stand beside the answer need not be good.
-    let settings = Settings { tolerance: Some(0.01), choice: Choice::Asymptote, ..Settings::default() };
-    let prior = read_prior("jeffreys").unwrap();
-    ChooseSpec { inputs, users, epsilon, least_average_privacy: None, wanted, prior, settings }
+fn request(a: usize, n: u64, epsilon: Option<f64>) -> ChooseRequest {
+    // Numbers that are only shown beside the answer need not be good.
+    let (tolerance, method) = (Some(0.01), MethodChoice::Asymptote);
+    ChooseRequest { epsilon, tolerance, method, ..ChooseRequest::of(a, n) }
 }
 
-fn accuracy_wanted(most: f64) -> Option<Wanted> {
-    Some(Wanted::Accuracy(ExpectedError::named(None, None, most).unwrap()))
+fn run(request: &ChooseRequest) -> Result<ChooseReport, Error> {
+    request.check()?.run(&unobserved)
 }
 
 /// The typical error of the linear estimate under the Jeffreys prior.
@@ -75,7 +72,7 @@ proptest! {
     #[test]
     fn no_protocol_reaches_an_error_with_less(a in 2usize..60, ln_n in 7.0..14.0f64, points in 0.3..4.0f64) {
         let (users, most) = (ln_n.exp() as u64, points / 100.0);
-        let Ok(report) = spec(a, users, None, accuracy_wanted(most)).run(&unobserved) else {
+        let Ok(report) = run(&ChooseRequest { accuracy: Some(most), ..request(a, users, None) }) else {
             // Not even the truth would do.
             prop_assert!(typical_error(&Protocol::identity(a).unwrap(), users) > 0.999 * most);
             return Ok(());
@@ -93,7 +90,8 @@ proptest! {
     #[test]
     fn no_protocol_is_more_accurate(a in 11usize..60, ln_n in 7.0..14.0f64, epsilon in 0.1..4.0f64, points in 0.3..4.0f64) {
         let users = ln_n.exp() as u64;
-        let report = spec(a, users, Some(epsilon), accuracy_wanted(points / 100.0)).run(&unobserved).unwrap();
+        let wanted = ChooseRequest { accuracy: Some(points / 100.0), ..request(a, users, Some(epsilon)) };
+        let report = run(&wanted).unwrap();
         prop_assert!(error(&report.best) <= least_error(a, epsilon, users) * (1.0 + 1e-9));
         let next = report.runner_up.as_ref().unwrap();
         prop_assert!(error(&report.best) <= error(next), "{} {}", error(&report.best), error(next));
@@ -113,9 +111,9 @@ proptest! {
     /// Judged by what reports teach: the best is not behind the runner-up by more than the errors.
     #[test]
     fn no_runner_up_teaches_more(a in 3usize..6, ln_n in 3.0..12.0f64, epsilon in 0.1..4.0f64, digits in 0.5..4.0f64, limited: bool) {
-        let wanted = Some(Target::Digits(digits).into());
         let limit = limited.then_some(epsilon);
-        let Ok(report) = spec(a, ln_n.exp() as u64, limit, wanted).run(&unobserved) else { return Ok(()) };
+        let wanted = ChooseRequest { digits: Some(digits), ..request(a, ln_n.exp() as u64, limit) };
+        let Ok(report) = run(&wanted) else { return Ok(()) };
         if let (Some(next), Some(lead)) = (&report.runner_up, report.lead) {
             match (limited, lead) {
                 (false, _) => prop_assert!(level(&report.best) <= level(next)),
@@ -133,8 +131,9 @@ proptest! {
     }
 }
 
-fn judged(distance: &str, estimator: &str, most: f64) -> Option<Wanted> {
-    Some(Wanted::Accuracy(ExpectedError::named(Some(distance), Some(estimator), most).unwrap()))
+fn judged(request: ChooseRequest, distance: &str, estimator: &str, most: f64) -> ChooseRequest {
+    let (distance, estimator) = (Some(distance.into()), Some(estimator.into()));
+    ChooseRequest { accuracy: Some(most), distance, estimator, ..request }
 }
 
 fn text(report: &ChooseReport) -> String {
@@ -146,7 +145,7 @@ fn text(report: &ChooseReport) -> String {
 #[test]
 fn a_simulated_error_is_not_called_a_closed_form() {
     for (distance, most, closed) in [("rms", 0.02, true), ("l1", 0.05, false)] {
-        let report = spec(4, 10_000, Some(1.0), judged(distance, "linear", most)).run(&unobserved).unwrap();
+        let report = run(&judged(request(4, 10_000, Some(1.0)), distance, "linear", most)).unwrap();
         let said = text(&report);
         assert!(said.contains("This is judged by the linear estimate"), "{said}");
         assert_eq!(said.contains("whose error is a closed form"), closed, "{said}");
@@ -157,8 +156,8 @@ fn a_simulated_error_is_not_called_a_closed_form() {
 #[test]
 fn what_cannot_be_simulated_is_not_out_of_reach() {
     for epsilon in [None, Some(1.2)] {
-        let wanted = spec(41, 30_000, epsilon, judged("rms", "posterior_mean", 0.01));
-        let refusal = wanted.run(&unobserved).unwrap_err().to_string();
+        let wanted = judged(request(41, 30_000, epsilon), "rms", "posterior_mean", 0.01);
+        let refusal = run(&wanted).unwrap_err().to_string();
         assert!(refusal.contains("1230000 entries"), "{refusal}");
     }
 }
@@ -167,9 +166,8 @@ fn what_cannot_be_simulated_is_not_out_of_reach() {
 #[test]
 fn posterior_means_are_judged_coarsely_unless_asked() {
     for (tolerance, least, most) in [(None, 0.01, 0.05), (Some(0.02), 0.0, 0.02)] {
-        let mut spec = spec(2, 300, None, judged("rms", "posterior_mean", 0.05));
-        spec.settings.tolerance = tolerance;
-        let found = spec.run(&unobserved).unwrap().best.error.unwrap();
+        let wanted = judged(request(2, 300, None), "rms", "posterior_mean", 0.05);
+        let found = run(&ChooseRequest { tolerance, ..wanted }).unwrap().best.error.unwrap();
         let relative = found.error / found.value;
         assert!(relative > least && relative <= most, "{found:?}");
         assert!((found.value - 0.05).abs() <= 3.0 * found.error, "{found:?}");

@@ -5,20 +5,18 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value as Json;
 use sottovoce_job::render::Render;
-use sottovoce_job::{DesignSpec, Settings, read_prior, unobserved};
+use sottovoce_job::{DesignRequest, read_prior, unobserved};
 
 const DRAWS: usize = 60_000;
 
 fn report(inputs: usize, epsilon: Option<f64>, least: Option<f64>, prior: &str) -> Json {
-    let spec = DesignSpec {
-        inputs,
+    let request = DesignRequest {
         epsilon,
-        least_average_privacy: least,
+        min_average_privacy: least,
         prior: read_prior(prior).unwrap(),
-        users: None,
-        settings: Settings::default(),
+        ..DesignRequest::of(inputs)
     };
-    serde_json::from_str(&spec.check().unwrap().run(&unobserved).unwrap().json()).unwrap()
+    serde_json::from_str(&request.check().unwrap().run(&unobserved).unwrap().json()).unwrap()
 }
 
 /// The matrix of a protocol, by the definition of its kind.

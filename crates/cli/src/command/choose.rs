@@ -1,7 +1,7 @@
 //! `sottovoce choose`.
 
 use clap::{ArgGroup, Args};
-use sottovoce_job::{ChooseSpec, Result as JobResult, read_prior, share};
+use sottovoce_job::{ChooseRequest, Result as JobResult, read_prior, share};
 
 use crate::arguments::{LongArguments, TargetArguments, number_of_users};
 use crate::failure::Result;
@@ -9,17 +9,17 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce choose --a 16 --n 100000 --epsilon 1 --decimal-digits 1
-      Which protocol to use, and whether the users are enough.
+      Which protocol to use, and whether 100000 users are enough for one decimal digit.
 
   sottovoce choose --a 12 --n 30000 --epsilon 1 --accuracy 1%
-      Whether a share is then off by no more than one percentage point, typically.
+      Whether a share is typically off by at most one percentage point.
 
   sottovoce choose --a 4 --n 20000 --decimal-digits 1.5
-      Which protocol reaches it with the smallest epsilon.
+      Which protocol reaches 1.5 decimal digits with the smallest epsilon.
 
   sottovoce choose --a 41 --n 32000 --accuracy 1% --estimator norm_sub
-      The same for a typical error of one percentage point, by an estimate that is better than
-      the linear one.";
+      The same for a typical error of one percentage point, by a better estimator than the
+      linear one.";
 
 /// Which protocol, which epsilon, and are there enough users?
 #[derive(Debug, Args)]
@@ -48,20 +48,28 @@ pub(crate) struct ChooseArguments {
 }
 
 pub(crate) fn run(arguments: &ChooseArguments) -> Result {
-    let spec = spec(arguments)?;
+    let job = request(arguments)?.check()?;
     let watch = arguments.long.watch();
-    let report = spec.run(&|progress| watch.hear(progress))?;
+    let report = job.run(&|progress| watch.hear(progress))?;
     arguments.long.write(&watch, &report)
 }
 
-fn spec(arguments: &ChooseArguments) -> JobResult<ChooseSpec> {
-    Ok(ChooseSpec {
-        inputs: arguments.inputs,
-        users: arguments.users,
+fn request(arguments: &ChooseArguments) -> JobResult<ChooseRequest> {
+    let TargetArguments { digits, decimal_digits, u_distr, accuracy, error } = &arguments.target;
+    Ok(ChooseRequest {
+        a: arguments.inputs,
+        n: arguments.users,
         epsilon: arguments.epsilon,
-        least_average_privacy: arguments.min_average_privacy,
-        wanted: arguments.target.wanted()?,
+        min_average_privacy: arguments.min_average_privacy,
+        digits: *digits,
+        decimal_digits: *decimal_digits,
+        u_distr: *u_distr,
+        accuracy: *accuracy,
+        distance: error.distance.clone(),
+        estimator: error.estimator.clone(),
         prior: read_prior(&arguments.prior)?,
-        settings: arguments.long.settings(),
+        tolerance: arguments.long.accuracy.tolerance,
+        method: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
     })
 }

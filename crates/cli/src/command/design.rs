@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sottovoce_job::render::{Document, Render};
-use sottovoce_job::{Axis, DesignSpec, Format, FrontierSpec, Result as JobResult, read_prior, share};
+use sottovoce_job::{Axis, DesignReport, DesignRequest, Format, Result as JobResult, read_prior, share};
 
 use crate::arguments::{LongArguments, PictureArguments, number_of_users};
 use crate::failure::Result;
@@ -10,12 +10,12 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce design --a 6 --epsilon 1
-      The protocol of largest asymptotic utility among all with LDP level 1, with
-      a proof that none is better, beside the usual ones.
+      The protocol with the largest asymptotic utility at LDP level 1, with a proof
+      that none is better, and the usual protocols for comparison.
 
   sottovoce design --a 4 --epsilon 2 --min-average-privacy 0.7 -o best.json
-      Both in the worst case and on average; the protocol goes to a file that
-      every other command reads.
+      Limits the worst case and the average; the protocol goes to a file that every
+      other command reads.
 
   sottovoce design --a 4 --epsilon 2 -o - | sottovoce describe -p -
       The protocol alone, for another command.
@@ -26,7 +26,7 @@ Examples:
 
   sottovoce design --a 3 --epsilon 0.5 -r '{\"kind\":\"points\",
       \"weights\":[0.5,0.5],\"points\":[[0.6,0.3,0.1],[0.2,0.3,0.5]]}'
-      The report of one user that tells two hypotheses apart best.";
+      The protocol whose single report tells two hypotheses apart best.";
 
 /// The best protocol for a privacy requirement, with a certificate.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(crate) struct DesignArguments {
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
-    /// Number of users for which the utilities of the best are also told
+    /// Also report the utilities of the best protocol for this number of users
     #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users, conflicts_with = "frontier")]
     users: Option<u64>,
     /// The whole curve of utility against privacy; with it, -o is the file for the curve
@@ -65,7 +65,7 @@ pub(crate) struct DesignArguments {
 /// The privacy along the curve, as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum AxisArgument {
-    /// Average privacy, up to six values, or ten under a symmetric prior
+    /// Average privacy: up to 6 values for asymmetric priors, 10 for symmetric ones
     #[default]
     #[value(name = "s_mu")]
     Average,
@@ -74,55 +74,49 @@ enum AxisArgument {
     WorstCase,
 }
 
-/// `-o` is the file for the protocol, and the report goes to standard output, unless the protocol does (`-o -`); with `--frontier` or as a page or table, which no protocol is, `-o` is the file for
-/// the report.
+/// `-o` is the file for the protocol, and the report goes to standard output, unless the protocol does (`-o -`). With `--frontier`, and for pages
+/// and tables, `-o` is the file for the report.
 pub(crate) fn run(arguments: &DesignArguments) -> Result {
     let format: Format = arguments.long.output.format.into();
+    let job = request(arguments)?.check()?;
     let watch = arguments.long.watch();
-    if arguments.frontier {
-        let curve = frontier(arguments)?.run(&|progress| watch.hear(progress))?;
-        if !watch.interrupted() {
-            arguments.picture.write(&curve.text(), arguments.long.output.quiet)?;
+    let report = job.run(&|progress| watch.hear(progress))?;
+    if !watch.interrupted() {
+        arguments.picture.write(&report.text(), arguments.long.output.quiet)?;
+    }
+    match &report {
+        DesignReport::Best(found) if !matches!(format, Format::Html | Format::Csv) => {
+            let asked = arguments.long.output.output.is_some() && !watch.interrupted();
+            if asked {
+                // Unwrap safety: a specification has text keys, and writing to a string does not fail.
+                let protocol = serde_json::to_string(&found.best.protocol).unwrap() + "\n";
+                watch.write(&arguments.long.output, &Document::plain(protocol))?;
+            }
+            if asked && arguments.long.output.file().is_none() {
+                return Ok(());
+            }
+            watch.print(&arguments.long.output, &report.render(format))
         }
-        return watch.write(&arguments.long.output, &curve.render(format));
+        _ => watch.write(&arguments.long.output, &report.render(format)),
     }
-    let report = spec(arguments)?.check()?.run(&|progress| watch.hear(progress))?;
-    if matches!(format, Format::Html | Format::Csv) {
-        return watch.write(&arguments.long.output, &report.render(format));
-    }
-    if arguments.long.output.output.is_some() && !watch.interrupted() {
-        // Unwrap safety: a specification has text keys, and writing to a string does not fail.
-        let protocol = serde_json::to_string(&report.best.protocol).unwrap() + "\n";
-        watch.write(&arguments.long.output, &Document::plain(protocol))?;
-        if arguments.long.output.file().is_none() {
-            return Ok(());
-        }
-    }
-    watch.print(&arguments.long.output, &report.render(format))
 }
 
-fn spec(arguments: &DesignArguments) -> JobResult<DesignSpec> {
-    Ok(DesignSpec {
-        inputs: arguments.inputs,
-        epsilon: arguments.epsilon,
-        least_average_privacy: arguments.min_average_privacy,
-        prior: read_prior(&arguments.prior)?,
-        users: arguments.users,
-        settings: arguments.long.settings(),
-    })
-}
-
-fn frontier(arguments: &DesignArguments) -> JobResult<FrontierSpec> {
-    let axis = match arguments.against {
+fn request(arguments: &DesignArguments) -> JobResult<DesignRequest> {
+    let against = match arguments.against {
         AxisArgument::Average => Axis::Average,
         AxisArgument::WorstCase => Axis::WorstCase,
     };
-    Ok(FrontierSpec {
-        inputs: arguments.inputs,
-        axis,
+    Ok(DesignRequest {
+        a: arguments.inputs,
         epsilon: arguments.epsilon,
+        min_average_privacy: arguments.min_average_privacy,
         prior: read_prior(&arguments.prior)?,
-        points: arguments.points,
-        settings: arguments.long.settings(),
+        n: arguments.users,
+        frontier: arguments.frontier,
+        against: arguments.frontier.then_some(against),
+        points: arguments.frontier.then_some(arguments.points),
+        tolerance: arguments.long.accuracy.tolerance,
+        method: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
     })
 }

@@ -1,7 +1,7 @@
 //! `sottovoce users`.
 
 use clap::{ArgGroup, Args};
-use sottovoce_job::{Error, Result as JobResult, UsersSpec, read_prior, read_protocol};
+use sottovoce_job::{Result as JobResult, UsersRequest, read_prior, read_protocol};
 
 use crate::arguments::{LongArguments, SubjectArguments, TargetArguments};
 use crate::failure::Result;
@@ -21,13 +21,13 @@ Examples:
       For shares that are typically off by one percentage point.
 
   sottovoce users -p oue:a=16,eps=1 --accuracy 5% --distance l1 --estimator norm_sub
-      For estimated frequencies whose errors sum to 0.05 on average over the prior.
+      For estimated shares whose errors sum to 0.05, on average over the prior.
 
 Distances between true and estimated shares: l1 (sum of all errors), l2 (root of the sum of
 the squared errors), l2sq (sum of the squared errors), rms (typical error of one value's
 share: root of the mean of the squared errors), max (the largest error of any value).";
 
-/// How many users a wanted utility takes, and how many true values would do instead.
+/// How many users a target needs, and how many true values would be enough.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("target").required(true).multiple(false))]
@@ -41,18 +41,25 @@ pub(crate) struct UsersArguments {
 }
 
 pub(crate) fn run(arguments: &UsersArguments) -> Result {
-    let job = spec(arguments)?.check()?;
+    let job = request(arguments)?.check()?;
     let watch = arguments.long.watch();
     let report = job.run(&|progress| watch.hear(progress))?;
     arguments.long.write(&watch, &report)
 }
 
-fn spec(arguments: &UsersArguments) -> JobResult<UsersSpec> {
-    Ok(UsersSpec {
+fn request(arguments: &UsersArguments) -> JobResult<UsersRequest> {
+    let TargetArguments { digits, decimal_digits, u_distr, accuracy, error } = &arguments.target;
+    Ok(UsersRequest {
         protocol: read_protocol(&arguments.subject.protocol)?,
         prior: read_prior(&arguments.subject.prior)?,
-        // The parser lets exactly one through.
-        wanted: arguments.target.wanted()?.ok_or(Error::NothingWanted)?,
-        settings: arguments.long.settings(),
+        digits: *digits,
+        decimal_digits: *decimal_digits,
+        u_distr: *u_distr,
+        accuracy: *accuracy,
+        distance: error.distance.clone(),
+        estimator: error.estimator.clone(),
+        tolerance: arguments.long.accuracy.tolerance,
+        method: arguments.long.accuracy.method.into(),
+        seed: arguments.long.computation.seed,
     })
 }

@@ -93,7 +93,9 @@ pub enum Error {
         tolerance: f64,
     },
     /// Two lists that should go together have different lengths.
-    #[error("{left} has {left_length} entries but {right} has {right_length}; they must have the same length")]
+    #[error(
+        "{left} has {left_length} entries but {right} has {right_length}; they must have the same length"
+    )]
     Lengths {
         /// One list.
         left: &'static str,
@@ -236,7 +238,9 @@ pub enum Error {
         kind: &'static str,
     },
     /// Supports, where whole reports are needed.
-    #[error("{what} needs the tallies of whole reports; the number of reports that support each input is not enough")]
+    #[error(
+        "{what} needs the tallies of whole reports; the number of reports that support each input is not enough"
+    )]
     SupportsOnly {
         /// What needs more.
         what: &'static str,

@@ -1,4 +1,4 @@
-//! How the runner-up stands to the best: never ahead of it.
+//! How the runner-up compares to the best: never ahead of it.
 
 use sottovoce::Evaluation;
 
@@ -21,7 +21,7 @@ impl Excess {
     }
 }
 
-/// How the runner-up stands to the best.
+/// How the runner-up compares to the best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lead {
     /// It is as good within the errors.
@@ -30,14 +30,14 @@ pub enum Lead {
     Level(Excess),
     /// It needs more users for the same error.
     Users(Excess),
-    /// It needs more users for the same digits, when there are many.
+    /// It needs more users for the same digits, asymptotically.
     ManyUsers(Excess),
-    /// The best needs more users than it when there are many; with these users it is ahead.
+    /// Asymptotically the best needs more users than it; with these users the best is ahead.
     Reversed(Excess),
 }
 
 impl Lead {
-    /// The lead of the best over the next, where `reversed` says that the next has the larger utility for many users.
+    /// The lead of the best over the next, where `reversed` says that the next has the larger asymptotic utility.
     pub(super) fn new(
         criterion: Criterion,
         measure: ErrorMeasure,
@@ -60,7 +60,7 @@ impl Lead {
         }
     }
 
-    /// How many times the users of the best the runner-up needs, where that is what tells them apart.
+    /// How many times the users of the best the runner-up needs; none if they are compared by their levels.
     pub fn users_factor(self) -> Option<f64> {
         match self {
             Lead::Users(excess) | Lead::ManyUsers(excess) => Some(1.0 + excess.value()),

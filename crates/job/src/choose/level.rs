@@ -54,8 +54,8 @@ impl Chooser<'_> {
         let level = |family: Family| Some((family, self.least_level(family, MAX_EPSILON)?));
         let found: Vec<_> = self.short_list().into_iter().filter_map(level).collect();
         if found.is_empty() {
-            let allowed = "within reach of these users at any epsilon";
-            let (name, value) = match self.spec.wanted {
+            let allowed = "within reach of this many users at any epsilon";
+            let (name, value) = match self.job.wanted {
                 Some(Wanted::Utility(target)) => (target.metric().name(), target.value()),
                 Some(Wanted::Accuracy(error)) => ("accuracy", error.most),
                 None => ("requirement", f64::NAN),
@@ -63,7 +63,7 @@ impl Chooser<'_> {
             return Err(Error::Setting { name, value: value.to_string(), allowed });
         }
         let runner = |(family, reached): (Family, Reached)| {
-            let (protocol, spec) = family.at(&self.prior, reached.level.value, self.spec.sizing())?;
+            let (protocol, spec) = family.at(&self.job.prior, reached.level.value, self.job.sizing())?;
             let runner = Runner::new(family.name(), protocol, spec, Some(family))?;
             Some(Runner { score: reached.level, error: reached.error, ..runner })
         };
@@ -72,13 +72,13 @@ impl Chooser<'_> {
 
     /// All families; for an estimator that takes long, those whose linear estimate needs the smallest levels.
     fn short_list(&self) -> Vec<Family> {
-        let Some(wanted) = self.spec.accuracy().filter(|_| self.takes_long()) else {
+        let Some(wanted) = self.job.accuracy().filter(|_| self.takes_long()) else {
             return Family::ALL.to_vec();
         };
         let linear = ExpectedError { measure: ErrorMeasure::default(), most: wanted.most };
         let found = Family::ALL.iter().filter_map(|&family| {
             let level = self.exact_level(family, linear, MAX_EPSILON)?;
-            let (protocol, spec) = family.at(&self.prior, level.value, self.spec.sizing())?;
+            let (protocol, spec) = family.at(&self.job.prior, level.value, self.job.sizing())?;
             Some(Runner { score: level, ..Runner::new(family.name(), protocol, spec, Some(family))? })
         });
         let best = ranked(Criterion::Level, found.collect()).into_iter().take(SHORT_LIST);
@@ -87,7 +87,7 @@ impl Chooser<'_> {
 
     /// The smallest level up to `most` at which a family reaches what is wanted.
     pub(super) fn least_level(&self, family: Family, most: f64) -> Option<Reached> {
-        match self.spec.wanted? {
+        match self.job.wanted? {
             Wanted::Accuracy(wanted) if wanted.measure.is_closed_form() => {
                 self.exact_level(family, wanted, most).map(Reached::from)
             }
@@ -105,19 +105,19 @@ impl Chooser<'_> {
     }
 
     fn error_at(&self, family: Family, epsilon: f64, measure: ErrorMeasure) -> Option<Evaluation> {
-        self.error(&family.at(&self.prior, epsilon, self.spec.sizing())?.0, measure)
+        self.error(&family.at(&self.job.prior, epsilon, self.job.sizing())?.0, measure)
     }
 
     /// By the asymptote of the metric.
     fn asymptotic_level(&self, family: Family, target: Target, most: f64) -> Option<Evaluation> {
         let metric = |epsilon: f64| {
-            let (protocol, _) = family.at(&self.prior, epsilon, self.spec.sizing())?;
+            let (protocol, _) = family.at(&self.job.prior, epsilon, self.job.sizing())?;
             Some(self.at_users(&protocol, Choice::Asymptote).answer.number()?.value)
         };
         let level = crossing(most, |epsilon| Some(metric(epsilon)? - target.value()))?;
         // How far the level is off follows from how far the asymptote may be, by the slope there.
         let slope = (metric(1.01 * level).unwrap_or(f64::NAN) - metric(level)?) / 0.01;
-        let error = level * self.spec.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
+        let error = level * self.job.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
         Some(Evaluation::new(level, error.max(CLOSE * level), Method::Asymptote))
     }
 

@@ -58,7 +58,7 @@ impl Runner {
 impl Chooser<'_> {
     /// Whether the estimator looks at whole reports, and so takes seconds or minutes for each number.
     pub(super) fn takes_long(&self) -> bool {
-        matches!(self.spec.measure().estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean)
+        matches!(self.job.measure().estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean)
     }
 
     /// For an estimator that takes long, leaves the protocols whose linear estimate is best.

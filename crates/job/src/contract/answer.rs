@@ -66,6 +66,11 @@ pub(crate) fn answer<S: Serializer>(answer: &Answer, serializer: S) -> Result<S:
     AnswerFields::from(answer).serialize(serializer)
 }
 
+/// Serialises a field of type `Vec<Answer>`.
+pub(crate) fn answers<S: Serializer>(answers: &[Answer], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(answers.iter().map(AnswerFields::from))
+}
+
 /// A number with its error and method.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Evaluation")]
@@ -90,7 +95,6 @@ pub(crate) fn evaluation<S: Serializer>(evaluation: &Evaluation, serializer: S) 
 }
 
 /// Serialises a field of type `Option<Evaluation>`; null if there is none.
-#[allow(dead_code)] // For the jobs that are still to be converted.
 pub(crate) fn optional_evaluation<S: Serializer>(
     evaluation: &Option<Evaluation>,
     serializer: S,

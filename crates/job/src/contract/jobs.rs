@@ -8,13 +8,17 @@ use sottovoce::Observer;
 
 use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
+use crate::budget::{BudgetJob, BudgetReport, BudgetRequest};
+use crate::choose::{ChooseJob, ChooseReport, ChooseRequest};
+use crate::compare::{CompareJob, CompareReport, CompareRequest};
 use crate::demo::{DemoJob, DemoReport, DemoRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
+use crate::design::{DesignJob, DesignReport, DesignRequest};
 use crate::error::{Error, Result};
 use crate::estimate::{EstimateJob, EstimateReport, EstimateRequest};
+use crate::explain::{ExplainJob, ExplainReport, ExplainRequest};
 use crate::figures::{FiguresJob, FiguresReport, FiguresRequest};
 use crate::merge::{MergeJob, MergeRequest};
-use crate::explain::{ExplainJob, ExplainReport, ExplainRequest};
 use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
 use crate::posterior::{PosteriorJob, PosteriorReport, PosteriorRequest};
 use crate::randomise::{RandomiseJob, RandomiseReport, RandomiseRequest};
@@ -23,6 +27,7 @@ use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
+use crate::users::{UsersJob, UsersReport, UsersRequest};
 
 /// Makes [`Request`], [`Job`] and [`Report`] from one line for each job: its variant, its name, and its three types.
 macro_rules! jobs {
@@ -149,6 +154,11 @@ jobs! {
     Figures "figures": FiguresRequest => FiguresJob => FiguresReport;
     Demo "demo": DemoRequest => DemoJob => DemoReport;
     Explain "explain": ExplainRequest => ExplainJob => ExplainReport;
+    Budget "budget": BudgetRequest => BudgetJob => BudgetReport;
+    Users "users": UsersRequest => UsersJob => UsersReport;
+    Design "design": DesignRequest => DesignJob => DesignReport;
+    Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
+    Compare "compare": CompareRequest => CompareJob => CompareReport;
 }
 
 /// A request that would do.

@@ -21,11 +21,11 @@ mod text;
 mod whole;
 mod written;
 
-pub(crate) use answer::{AnswerFields, EvaluationFields, answer, evaluation};
+pub(crate) use answer::{AnswerFields, EvaluationFields, answer, answers, evaluation, optional_evaluation};
 pub use jobs::{Job, Report, Request, read_request};
 pub use method::MethodChoice;
-pub(crate) use name::{Name, NameOrAll, by_name};
+pub(crate) use name::{Name, NameOrAll, Named, by_name};
 pub use number::Number;
 pub(crate) use number::{number, optional_number};
-pub(crate) use text::as_text;
-pub(crate) use whole::{OneOrMore, Whole, count, one_or_more, optional_whole, whole};
+pub(crate) use text::{as_optional_text, as_text, as_texts};
+pub(crate) use whole::{OneOrMore, Whole, count, one_or_more, optional_count, optional_whole, whole};

@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, SeqAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 /// Largest whole number that may be written with an exponent: up to here doubles have no gaps.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -72,15 +72,22 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
     Whole::deserialize(deserializer).map(u64::from)
 }
 
-/// Reads a field of type `Option<u64>`.
-pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Option::<Whole>::deserialize(deserializer).map(|whole| whole.map(u64::from))
-}
-
 /// Reads a field of type `usize`.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let whole = whole(deserializer)?;
-    usize::try_from(whole).map_err(|_| de::Error::custom("a number that is too large"))
+    usize::try_from(whole).map_err(|_| de::Error::custom(format!("{whole} is too large")))
+}
+
+/// Reads a field of type `Option<u64>`; null is none.
+pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::<Whole>::deserialize(deserializer)?.map(u64::from))
+}
+
+/// Reads a field of type `Option<usize>`; null is none.
+pub(crate) fn optional_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let whole = optional_whole(deserializer)?;
+    let fits = |whole| usize::try_from(whole).map_err(|_| de::Error::custom(format!("{whole} is too large")));
+    whole.map(fits).transpose()
 }
 
 /// One thing or a list of them: `1000` is the same as `[1000]`.
@@ -122,6 +129,10 @@ impl<'de, W: Deserialize<'de>> Visitor<'de> for ListVisitor<W> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, entries: A) -> Result<Vec<W>, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(entries))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<Vec<W>, A::Error> {
+        W::deserialize(MapAccessDeserializer::new(keys)).map(|one| vec![one])
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Vec<W>, E> {

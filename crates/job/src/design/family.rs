@@ -1,5 +1,7 @@
 //! The usual protocols, each with the largest `ε` that a requirement allows.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use sottovoce::design::Requirement;
 use sottovoce::design::optimal_parameter::{
     best_hash_range, best_subset_size, most_accurate_hash_range, most_accurate_subset_size,
@@ -12,18 +14,18 @@ use crate::metrics::MetricEvaluation;
 use crate::spec::{ProtocolKind, ProtocolSpec};
 
 /// A protocol with its metrics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Candidate {
     /// What it is called in the comparison.
     pub name: &'static str,
     /// The protocol.
     pub protocol: ProtocolSpec,
-    /// Its metrics.
-    pub evaluations: Vec<MetricEvaluation>,
-    /// Bits that a report costs.
+    /// Bits of a report.
     pub report_bits: f64,
     /// Number of outputs, if it fits a machine word.
     pub outputs: Option<usize>,
+    /// Its metrics.
+    pub evaluations: Vec<MetricEvaluation>,
 }
 
 impl Candidate {

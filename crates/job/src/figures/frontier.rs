@@ -1,10 +1,10 @@
 //! The best that any protocol reaches at a level of average privacy, above the curves of the usual ones.
 
-use sottovoce::Evaluation;
+use sottovoce::{Evaluation, Prior};
 use sottovoce_chart::{Annotation, Series};
 
 use super::{Datum, Figure, Work, exactly, line, tradeoff};
-use crate::design::{Axis, FrontierSpec};
+use crate::design::{Axis, FrontierJob, FrontierPoint};
 use crate::error::Result;
 use crate::render::number::rounded;
 use crate::spec::PriorSpec;
@@ -47,14 +47,23 @@ pub(super) fn by_average_privacy(curves: &[Datum], work: Work<'_>) -> Result<Fig
 
 /// The largest `F_μ` at each level; its error is how much better another protocol may be.
 fn optimum(series: &str, epsilon: Option<f64>, work: Work<'_>) -> Result<Vec<Datum>> {
-    let prior = PriorSpec::Jeffreys.into();
-    let settings = work.settings;
-    let spec = FrontierSpec { inputs: 3, axis: Axis::Average, epsilon, prior, points: POINTS, settings };
-    let datum = |point: &crate::design::FrontierPoint| Datum {
-        series: series.into(),
-        varied: ("s_mu", point.privacy),
-        x: exactly(point.privacy),
-        y: Evaluation::new(point.best.value, point.best.error + point.gap, point.best.method),
+    let (prior_spec, prior) = (PriorSpec::Jeffreys, Prior::jeffreys(3)?);
+    let job = FrontierJob {
+        axis: Axis::Average,
+        epsilon,
+        prior_spec,
+        prior,
+        points: POINTS,
+        settings: work.settings,
     };
-    Ok(spec.run(work.observer)?.points.iter().map(datum).collect())
+    let datum = |point: &FrontierPoint| {
+        let Evaluation { value, error, method, .. } = point.participation.optimum;
+        Datum {
+            series: series.into(),
+            varied: ("s_mu", point.privacy),
+            x: exactly(point.privacy),
+            y: Evaluation::new(value, error + point.gap, method),
+        }
+    };
+    Ok(job.run(work.observer)?.points.iter().map(datum).collect())
 }

@@ -15,13 +15,13 @@ pub use sottovoce_chart::Size;
 use crate::accuracy::AccuracyReport;
 use crate::budget::BudgetReport;
 use crate::choose::ChooseReport;
-use crate::compare::Comparison;
+use crate::compare::CompareReport;
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
-use crate::design::{DesignReport, Frontier};
+use crate::design::DesignReport;
 use crate::estimate::EstimateReport;
-use crate::figures::FiguresReport;
 use crate::explain::ExplainReport;
+use crate::figures::FiguresReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
@@ -66,7 +66,7 @@ pub trait Render {
 }
 
 /// Renders reports whose JSON is their serialisation.
-macro_rules! render_serialised {
+macro_rules! render {
     ($($report:ty => $name:ident),+ $(,)?) => {$(
         impl Render for $report {
             fn text(&self) -> Document {
@@ -84,7 +84,7 @@ macro_rules! render_serialised {
     )+};
 }
 
-render_serialised!(
+render!(
     MetricsReport => metrics,
     DescribeReport => description,
     SplitReport => split,
@@ -96,31 +96,9 @@ render_serialised!(
     DemoReport => demo,
     FiguresReport => figures,
     ExplainReport => explanation,
-);
-
-macro_rules! render {
-    ($($report:ty => $name:ident),+ $(,)?) => {$(
-        impl Render for $report {
-            fn text(&self) -> Document {
-                text::$name(self)
-            }
-
-            fn json(&self) -> String {
-                json::$name(self)
-            }
-
-            fn csv(&self) -> String {
-                csv::$name(self)
-            }
-        }
-    )+};
-}
-
-render!(
-    Comparison => comparison,
+    BudgetReport => budget,
     UsersReport => users,
     DesignReport => design,
-    Frontier => frontier,
     ChooseReport => choose,
-    BudgetReport => budget,
+    CompareReport => comparison,
 );

@@ -6,16 +6,24 @@
 
 mod expected_error;
 mod search;
+mod wanted;
 
 pub use crate::expected_error::ExpectedError;
 pub use crate::quantity::{Evaluated, Quantity};
 pub use search::{Found, MOST_USERS, Obstacle};
+pub use wanted::{Target, Wanted};
+pub(crate) use wanted::{TargetFields, WantedFields};
 
 use std::cell::RefCell;
 
-use sottovoce::metric::{Answer, Observer, Settings, Value};
-use sottovoce::{Analysis, Metric, Protocol};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+use sottovoce::accuracy::Distance;
+use sottovoce::estimate::Estimator;
+use sottovoce::metric::{Answer, Settings, Value};
+use sottovoce::{Analysis, Metric, Observer, Protocol};
 
+use crate::contract::{MethodChoice, Name, Whole, whole};
 use crate::error::{Error, Result};
 use crate::expected_error::ErrorCurve;
 use crate::metrics::MetricEvaluation;
@@ -23,103 +31,50 @@ use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
 use search::{Search, smallest};
+use wanted::target_fields;
 
-/// When the asymptote asks for so many times the most users, they are not enough.
+/// If the asymptote asks for this many times the most users, they are certainly not enough.
 const BEYOND_DOUBT: f64 = 10.0;
 
-/// What is wanted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wanted {
-    /// So much utility.
-    Utility(Target),
-    /// So small an error.
-    Accuracy(ExpectedError),
-}
-
-impl From<Target> for Wanted {
-    fn from(target: Target) -> Self {
-        Wanted::Utility(target)
-    }
-}
-
-impl Wanted {
-    /// What is to reach the wanted value.
-    pub fn quantity(self) -> Quantity {
-        match self {
-            Wanted::Utility(target) => Quantity::Metric(target.metric()),
-            Wanted::Accuracy(error) => Quantity::Error(error.measure.distance),
-        }
-    }
-
-    /// The wanted value.
-    pub fn value(self) -> f64 {
-        match self {
-            Wanted::Utility(target) => target.value(),
-            Wanted::Accuracy(error) => error.most,
-        }
-    }
-
-    pub(crate) fn check(self) -> Result<()> {
-        match self {
-            Wanted::Utility(target) => target.check(),
-            Wanted::Accuracy(error) => error.check(),
-        }
-    }
-}
-
-/// A utility to reach.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
-    /// So many digits of each frequency, in base e: `U^digit`.
-    Digits(f64),
-    /// So many decimal digits: `U^digit / ln 10`.
-    DecimalDigits(f64),
-    /// So large a share of what the true values tell about `P`: `U^distr`.
-    DistributionUtility(f64),
-}
-
-impl Target {
-    /// The metric that is to reach the target.
-    pub fn metric(self) -> Metric {
-        match self {
-            Target::Digits(_) | Target::DecimalDigits(_) => Metric::DigitUtility,
-            Target::DistributionUtility(_) => Metric::DistributionUtility,
-        }
-    }
-
-    /// The value that the metric is to reach.
-    pub fn value(self) -> f64 {
-        match self {
-            Target::Digits(value) | Target::DistributionUtility(value) => value,
-            Target::DecimalDigits(digits) => digits * std::f64::consts::LN_10,
-        }
-    }
-
-    pub(crate) fn check(self) -> Result<()> {
-        let (name, value, allowed) = match self {
-            Target::Digits(value) => ("digits", value, "above 0 and finite"),
-            Target::DecimalDigits(value) => ("decimal-digits", value, "above 0 and finite"),
-            Target::DistributionUtility(value) => ("u-distr", value, "above 0 and at most 1"),
-        };
-        let most = if allowed.ends_with('1') { 1.0 } else { f64::MAX };
-        if !(value > 0.0 && value <= most) {
-            return Err(Error::Setting { name, value: value.to_string(), allowed });
-        }
-        Ok(())
-    }
-}
-
-/// What is wanted of which protocol, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UsersSpec {
+/// What is wanted of which protocol: exactly one of `digits`, `decimal_digits`, `u_distr` and `accuracy`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UsersRequest {
     /// The protocol.
     pub protocol: Written<ProtocolSpec>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// What is wanted.
-    pub wanted: Wanted,
-    /// Tolerance, method and seed.
-    pub settings: Settings,
+    /// Wanted digits of each frequency in base e: `u_digit`.
+    #[serde(default)]
+    pub digits: Option<f64>,
+    /// Wanted decimal digits of each frequency: `u_digit / ln 10`.
+    #[serde(default)]
+    pub decimal_digits: Option<f64>,
+    /// Wanted share of what the true values tell about their distribution: `u_distr`.
+    #[serde(default)]
+    pub u_distr: Option<f64>,
+    /// Largest expected error of the estimated frequencies, on average over the prior.
+    #[serde(default)]
+    pub accuracy: Option<f64>,
+    /// How errors are measured, with `accuracy`; by default `rms`, the typical error of one value's share.
+    #[serde(default)]
+    #[schemars(with = "Option<Name<Distance>>")]
+    pub distance: Option<String>,
+    /// The estimator, with `accuracy`; by default `linear`.
+    #[serde(default)]
+    #[schemars(with = "Option<Name<Estimator>>")]
+    pub estimator: Option<String>,
+    /// Wanted absolute error, in nats; for simulated errors of frequencies, relative to them.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// Which method to use for metrics that depend on the number of users.
+    #[serde(default)]
+    pub method: MethodChoice,
+    /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
+    pub seed: u64,
 }
 
 /// A valid request for a number of users.
@@ -130,13 +85,15 @@ pub struct UsersJob {
 }
 
 /// How many users are needed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UsersReport {
     /// The protocol, with all sizes filled in.
     pub protocol: ProtocolSpec,
     /// The prior.
     pub prior: PriorSpec,
     /// What is wanted.
+    #[serde(rename = "target", serialize_with = "target_fields")]
+    #[schemars(with = "TargetFields")]
     pub wanted: Wanted,
     /// The number of users who report through the protocol.
     pub needed: Count,
@@ -145,18 +102,46 @@ pub struct UsersReport {
     /// The second number over the first, if there are both.
     pub ratio: Option<Ratio>,
     /// `F_μ`, to which the quotient tends.
+    #[serde(rename = "f_mu")]
     pub participation: MetricEvaluation,
 }
 
-/// A number of users, or why there is none, with what it rests on.
-#[derive(Clone, Debug, PartialEq)]
+/// A number of users, or why there is none, with the evaluations behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Count {
     /// The number.
+    #[serde(flatten, serialize_with = "found_fields")]
+    #[schemars(with = "FoundFields")]
     pub found: Result<Found, Obstacle>,
     /// The metric at this number and, where the method is exact, at one user fewer.
     pub evaluations: Vec<Evaluated>,
-    /// All that the search looked at, from few users to many.
+    /// All numbers of users that the search evaluated, in rising order.
+    #[serde(skip)]
     pub probes: Vec<Evaluated>,
+}
+
+/// A number of users as JSON has it, or nulls and the reason.
+#[derive(Default, Serialize, JsonSchema)]
+struct FoundFields {
+    /// The smallest number that reaches the target; with Monte Carlo, an estimate of it.
+    n: Option<u64>,
+    /// Two standard errors below.
+    low: Option<u64>,
+    /// Two standard errors above.
+    high: Option<u64>,
+    /// Why there is no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+fn found_fields<S: Serializer>(found: &Result<Found, Obstacle>, serializer: S) -> Result<S::Ok, S::Error> {
+    match found {
+        Ok(Found { n, low, high }) => {
+            FoundFields { n: Some(*n), low: Some(*low), high: Some(*high), reason: None }
+        }
+        Err(obstacle) => FoundFields { reason: Some(obstacle.to_string()), ..FoundFields::default() },
+    }
+    .serialize(serializer)
 }
 
 impl Count {
@@ -198,7 +183,7 @@ impl Probes {
 }
 
 /// A quotient of two numbers of users.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     /// The quotient.
     pub value: f64,
@@ -219,20 +204,51 @@ impl Ratio {
     }
 }
 
-impl UsersSpec {
+impl UsersRequest {
+    /// A protocol under the Jeffreys prior; what is wanted is still to be filled in.
+    pub fn of(protocol: impl Into<Written<ProtocolSpec>>) -> Self {
+        UsersRequest {
+            protocol: protocol.into(),
+            prior: Written::default(),
+            digits: None,
+            decimal_digits: None,
+            u_distr: None,
+            accuracy: None,
+            distance: None,
+            estimator: None,
+            tolerance: None,
+            method: MethodChoice::Auto,
+            seed: 0,
+        }
+    }
+
     /// The job, if all of it is valid.
     ///
     /// # Errors
-    /// The protocol, the prior, the target or a setting is out of range.
+    /// The protocol, the prior, the target or a setting is out of range, or there is no target or more than one.
     pub fn check(&self) -> Result<UsersJob> {
-        let subject = Subject::new(&self.protocol, &self.prior, self.settings)?;
-        self.wanted.check()?;
-        subject.admit(Metric::EffectiveParticipation, None)?;
-        Ok(UsersJob { subject, wanted: self.wanted })
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.method.into() };
+        let subject = Subject::new(&self.protocol, &self.prior, settings)?;
+        let wanted = WantedFields {
+            digits: self.digits,
+            decimal_digits: self.decimal_digits,
+            u_distr: self.u_distr,
+            accuracy: self.accuracy,
+            distance: self.distance.as_deref(),
+            estimator: self.estimator.as_deref(),
+        };
+        UsersJob::new(subject, wanted.wanted()?.ok_or(Error::NothingWanted)?)
     }
 }
 
 impl UsersJob {
+    /// What is wanted of a protocol.
+    pub(crate) fn new(subject: Subject, wanted: Wanted) -> Result<Self> {
+        wanted.check()?;
+        subject.admit(Metric::EffectiveParticipation, None)?;
+        Ok(UsersJob { subject, wanted })
+    }
+
     /// The number of users. If the observer stops the search, the report has what is known by then.
     ///
     /// # Errors
@@ -400,17 +416,16 @@ mod tests {
     use crate::expected_error::ErrorMeasure;
     use crate::spec::{read_prior, read_protocol};
 
-    fn spec(protocol: &str, target: impl Into<Wanted>) -> UsersSpec {
-        UsersSpec {
-            protocol: read_protocol(protocol).unwrap(),
-            prior: read_prior("jeffreys").unwrap(),
-            wanted: target.into(),
-            settings: Settings::default(),
-        }
+    fn job(protocol: &str, target: impl Into<Wanted>, settings: Settings) -> Result<UsersJob> {
+        let prior = read_prior("jeffreys").unwrap();
+        UsersJob::new(
+            Subject::new(&read_protocol(protocol).unwrap(), &prior, settings).unwrap(),
+            target.into(),
+        )
     }
 
     fn report(protocol: &str, target: impl Into<Wanted>) -> UsersReport {
-        spec(protocol, target).check().unwrap().run(&unobserved).unwrap()
+        job(protocol, target, Settings::default()).unwrap().run(&unobserved).unwrap()
     }
 
     fn values(count: &Count) -> Vec<f64> {
@@ -483,8 +498,8 @@ mod tests {
         let target = Target::Digits(1.5);
         let exact = report("grr:a=3,eps=2", target).needed.found.unwrap().n;
         let settings = Settings { choice: Choice::MonteCarlo, tolerance: Some(0.03), ..Settings::default() };
-        let random = UsersSpec { settings, ..spec("grr:a=3,eps=2", target) };
-        let found = random.check().unwrap().run(&unobserved).unwrap().needed.found.unwrap();
+        let random = job("grr:a=3,eps=2", target, settings).unwrap();
+        let found = random.run(&unobserved).unwrap().needed.found.unwrap();
         assert!(found.low < found.n && found.n < found.high, "{found:?}");
         assert!(found.low <= exact && exact <= found.high, "{found:?} {exact}");
     }
@@ -518,16 +533,10 @@ mod tests {
     }
 
     #[test]
-    fn impossible_targets_are_refused() {
-        for target in [
-            Target::Digits(-1.0),
-            Target::Digits(f64::NAN),
-            Target::DecimalDigits(f64::INFINITY),
-            Target::DistributionUtility(0.0),
-            Target::DistributionUtility(1.5),
-        ] {
-            let refused = spec("grr:a=3,eps=1", target).check();
-            assert!(matches!(refused, Err(Error::Setting { .. })), "{target:?}");
-        }
+    fn a_request_without_a_target_is_refused() {
+        let request = UsersRequest::of(read_protocol("grr:a=3,eps=1").unwrap());
+        assert!(matches!(request.check(), Err(Error::NothingWanted)));
+        let named = UsersRequest { accuracy: Some(0.01), distance: Some("l3".into()), ..request };
+        assert!(matches!(named.check(), Err(Error::UnknownName { .. })));
     }
 }

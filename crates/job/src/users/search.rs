@@ -44,16 +44,16 @@ impl Found {
 #[non_exhaustive]
 pub enum Obstacle {
     /// The target is not below the limit of the metric.
-    #[error("cannot be reached, because u_distr only approaches {limit} with more and more users")]
+    #[error("out of reach: u_distr only tends to {limit} as the number of users grows")]
     Limit {
         /// The limit.
         limit: f64,
     },
     /// Even the most users are not enough.
-    #[error("cannot be reached, because even 10^12 users are not enough")]
+    #[error("out of reach: 10^12 users are not enough")]
     TooMany,
     /// The metric has no value.
-    #[error("cannot be reached, because {0}")]
+    #[error("out of reach: {0}")]
     Absent(Absence),
     /// The search was stopped.
     #[error("the search was stopped; the number is {}", between(*.low, *.high))]
@@ -186,7 +186,7 @@ impl Search<'_> {
                 Ok(Place { n, excess: value - self.target, error, random, weight: 1.0 })
             }
             Value::Count(..) | Value::Truth(..) => {
-                Err(Absence::NoMethod { what: "a metric that is no number" })
+                Err(Absence::NoMethod { what: "a metric that is not a number" })
             }
         }
     }

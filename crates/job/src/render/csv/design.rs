@@ -1,14 +1,21 @@
 //! The CSV of designs, choices and budgets.
 
 use super::{answer, number, table, value};
-use crate::budget::BudgetReport;
+use crate::budget::{BudgetReport, Left};
 use crate::choose::{Choosable, ChooseReport};
-use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+use crate::design::{BestProtocol, CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
 use crate::quantity::{Quantity, TYPICAL_ERROR};
 use crate::render::text::summary;
 
-/// The report of the job `design`: one line for each protocol, the best first.
+/// The report of the job `design`: one line for each protocol, the best first, or for each level of privacy.
 pub fn design(report: &DesignReport) -> String {
+    match report {
+        DesignReport::Best(report) => best(report),
+        DesignReport::Frontier(report) => frontier(report),
+    }
+}
+
+fn best(report: &BestProtocol) -> String {
     let (gap, gap_f_mu) = match &report.certificate {
         Proof::Utility { certificate, participation_gap } => (certificate.gap, number(*participation_gap)),
         Proof::Information { gap, .. } => (*gap, String::new()),
@@ -28,13 +35,14 @@ pub fn design(report: &DesignReport) -> String {
     table(header, std::iter::once(best).chain(others.map(|c| row(c, Default::default()))))
 }
 
-/// The curve of the job `design --frontier`: one line for each level.
-pub fn frontier(report: &Frontier) -> String {
+fn frontier(report: &Frontier) -> String {
     let names = CURVES.iter().map(|family| family.name().to_lowercase());
     let header = [report.axis.metric().name(), "optimum", "gap", "kind"].map(String::from).into_iter();
     let row = |point: &FrontierPoint| {
-        let first = [number(point.privacy), number(point.best.value), number(point.gap), point.kind.into()];
-        let curves = point.curves.iter().map(|curve| curve.map(|e| number(e.value)).unwrap_or_default());
+        let found = &point.participation;
+        let first =
+            [number(point.privacy), number(found.optimum.value), number(point.gap), point.kind.into()];
+        let curves = found.families.iter().map(|curve| curve.map(|e| number(e.value)).unwrap_or_default());
         first.into_iter().chain(curves).collect::<Vec<String>>()
     };
     table(header.chain(names).collect(), report.points.iter().map(row))
@@ -106,8 +114,8 @@ pub fn budget(report: &BudgetReport) -> String {
             let cells = [number(bound.value), number(bound.error), bound.method.name().into()];
             add("bound".into(), [&cells[0], &cells[1], &cells[2], "", ""].map(|c: &str| c.to_owned()));
         }
-        if let Some((left, sure)) = account.left() {
-            for (what, left) in [("left", left), ("left by the bound", sure)] {
+        if let Some(Left { together, bound }) = account.left {
+            for (what, left) in [("left", together), ("left by the bound", bound)] {
                 let value = left.map(number).unwrap_or_default();
                 add(what.into(), [value, String::new(), String::new(), String::new(), String::new()]);
             }

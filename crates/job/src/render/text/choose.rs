@@ -67,7 +67,7 @@ fn error_name(report: &ChooseReport) -> String {
 /// The answer in words.
 pub(crate) fn sentences(report: &ChooseReport) -> Vec<String> {
     let mut said = vec![use_it(&report.best)];
-    said.extend(report.unlimited.clone());
+    said.extend(report.unlimited.map(|unlimited| unlimited.to_string()));
     said.extend(is_it_enough(report));
     said.extend(how_far_off(report));
     said.extend(less_would_do(report));
@@ -78,18 +78,18 @@ pub(crate) fn sentences(report: &ChooseReport) -> Vec<String> {
 
 fn use_it(best: &Choosable) -> String {
     let candidate = &best.candidate;
-    // Rounded down: no more is promised than there is.
+    // Rounded down: no more privacy is promised than there is.
     let hidden = candidate.number(Metric::AveragePrivacy).map_or(f64::NAN, |s| (1000.0 * s).floor() / 10.0);
     let level = match candidate.number(Metric::LocalPrivacyLevel) {
         Some(level) if level.is_infinite() => ", with no limit in the worst case".into(),
-        // A protocol without this parameter has a level all the same; it is rounded up.
+        // A protocol without this parameter has a level too; it is rounded up.
         Some(level) if candidate.protocol.parameter(Parameter::Epsilon).is_none() => {
             format!(", with an LDP level of {:.3}", (1000.0 * level - 1e-9).ceil() / 1000.0)
         }
         _ => String::new(),
     };
     format!(
-        "Use {} ({:.1} bits a report). It keeps on average {hidden:.1} % of a user's private information hidden{level}.",
+        "Use {} ({:.1} bits per report). On average it hides {hidden:.1} % of a user's private information{level}.",
         brief(&candidate.protocol),
         candidate.report_bits
     )
@@ -98,39 +98,49 @@ fn use_it(best: &Choosable) -> String {
 fn is_it_enough(report: &ChooseReport) -> Option<String> {
     let found = report.best.counted()?;
     let n = report.n;
-    let by = match found.method {
-        Method::Asymptote => ", by the asymptote, whose error at this number of users is not known".into(),
+    let error = match found.method {
         Method::MonteCarlo => format!(" (standard error {:.1e})", found.error),
         _ => String::new(),
     };
     let what = match report.wanted {
-        Some(Wanted::Utility(Target::DistributionUtility(_))) => {
-            format!(
-                "{:.1} % of what their true values would tell about the distribution",
-                100.0 * found.value
-            )
-        }
+        Some(Wanted::Utility(Target::DistributionUtility(_))) => format!(
+            "{:.1} % of what their true values would tell about the distribution{error}",
+            100.0 * found.value
+        ),
         _ => format!(
-            "{:.2} decimal digits of each frequency (U_digit = {:.3}), of which {:.2} are known without them",
+            "{:.2} decimal digits of each frequency (U_digit = {:.3}){error}; {:.2} of these come from the prior",
             found.value / LN_10,
             found.value,
             report.known_before / LN_10
         ),
     };
-    // Where the asymptote says the contrary of the number itself, it is of no use.
-    let agrees = |needed: &u64| report.enough.is_none_or(|enough| enough == (*needed <= n));
+    let asymptote = match found.method {
+        Method::Asymptote => format!(" This is asymptotic; the error at {n} users is not known."),
+        _ => String::new(),
+    };
+    Some(format!("With {n} users, its reports tell {what}.{asymptote}{}", target_verdict(report)))
+}
+
+/// Whether the users are enough for a utility, and how many would be.
+fn target_verdict(report: &ChooseReport) -> String {
+    // An asymptote that contradicts the number itself is of no use.
+    let agrees = |needed: &u64| report.enough.is_none_or(|enough| enough == (*needed <= report.n));
     let needed = report
         .needed
         .filter(agrees)
-        .map(|n| format!("; by the asymptote it takes about {n} users"))
+        .map(|n| format!("; asymptotically, about {n} users {}", enough_words(report)))
         .unwrap_or_default();
-    let verdict = match (report.wanted, report.enough) {
+    match (report.wanted, report.enough) {
         (None, _) => String::new(),
-        (_, Some(true)) => format!(" That is enough for what is wanted{needed}."),
-        (_, Some(false)) => format!(" That is not enough for what is wanted{needed}."),
-        (_, None) => format!(" Whether that is enough for what is wanted is within the error{needed}."),
-    };
-    Some(format!("With {n} users its reports tell {what}{by}.{verdict}"))
+        (_, Some(true)) => format!(" That is enough for the target{needed}."),
+        (_, Some(false)) => format!(" That is not enough for the target{needed}."),
+        (_, None) => format!(" Whether that is enough for the target is within the error{needed}."),
+    }
+}
+
+/// What is said of the number of users that it takes.
+fn enough_words(report: &ChooseReport) -> &'static str {
+    if report.enough == Some(true) { "would be enough" } else { "are needed" }
 }
 
 /// How far estimates are off, and whether that is good enough.
@@ -152,7 +162,7 @@ fn how_far_off(report: &ChooseReport) -> Option<String> {
             with_error(found.value, found.error)
         ),
     };
-    Some(format!("{off}.{}", verdict(report, &found)))
+    Some(format!("{off}.{}", error_verdict(report, &found)))
 }
 
 /// The error in points, so that it looks different from the one wanted if it is larger.
@@ -166,26 +176,30 @@ fn in_points(found: &Evaluation, wanted: Option<Wanted>) -> String {
     }
 }
 
-fn verdict(report: &ChooseReport, found: &Evaluation) -> String {
+/// Whether an error is small enough, and how many users it takes.
+fn error_verdict(report: &ChooseReport, found: &Evaluation) -> String {
     let Some(Wanted::Accuracy(ExpectedError { most, measure })) = report.wanted else {
         return String::new();
     };
     let wanted = match measure.distance {
-        Distance::RootMeanSquare => points(most),
+        Distance::RootMeanSquare => {
+            let points = points(most);
+            format!("{points} {}", points_word(&points))
+        }
         _ => rounded(most, 6),
     };
     let about = if found.method == Method::MonteCarlo { "about " } else { "" };
     // With the smallest level the number of users is the one given.
     let differs = report.needed.filter(|needed| *needed != report.n);
-    let needed = differs.map(|n| format!("; it takes {about}{n} users")).unwrap_or_default();
+    let needed = differs.map(|n| format!("; {about}{n} users {}", enough_words(report))).unwrap_or_default();
     match report.enough {
-        Some(true) => format!(" That is enough for the {wanted} wanted{needed}."),
-        Some(false) => format!(" That is not enough for the {wanted} wanted{needed}."),
-        None => format!(" That is the {wanted} wanted, within the error of the simulation."),
+        Some(true) => format!(" That meets the target of {wanted}{needed}."),
+        Some(false) => format!(" That misses the target of {wanted}{needed}."),
+        None => format!(" That is the target of {wanted}, within the error of the simulation."),
     }
 }
 
-/// A smaller level that would do, if what is shown of it is smaller than what is shown of the one required.
+/// A smaller level that is enough, if it still looks smaller than the required one after rounding.
 fn less_would_do(report: &ChooseReport) -> Option<String> {
     let least = report.least_level?;
     let required = report.best.candidate.protocol.parameter(Parameter::Epsilon)?;
@@ -194,12 +208,12 @@ fn less_would_do(report: &ChooseReport) -> Option<String> {
         return None;
     }
     let by = match least.method {
-        Method::Asymptote => "By the asymptote the",
-        Method::MonteCarlo => "By simulation the",
+        Method::Asymptote => "Asymptotically, the",
+        Method::MonteCarlo => "By simulation, the",
         _ => "The",
     };
     Some(format!(
-        "{by} same kind of protocol would still reach it with epsilon = {less}, which is more private."
+        "{by} same kind of protocol reaches the target already with epsilon = {less}, which is more private."
     ))
 }
 
@@ -213,8 +227,9 @@ fn others_do_better(report: &ChooseReport) -> Option<String> {
             Err(_) => ("norm_sub or ml", "ml longer"),
         };
         format!(
-            "This is judged by the linear estimate{exact}. The posterior, and estimates that know that no share is negative, make more of the same \
-             reports: judged by the estimator {estimators}, less epsilon may do. That is simulated: norm_sub takes seconds, {last}."
+            "This is judged by the linear estimate{exact}. The posterior, and estimators that use that no share is negative, get more from the \
+             same reports: with the estimator {estimators}, a smaller epsilon may be enough. Their errors are simulated: norm_sub takes seconds, \
+             {last}."
         )
     })
 }
@@ -222,24 +237,34 @@ fn others_do_better(report: &ChooseReport) -> Option<String> {
 fn runner_up(report: &ChooseReport) -> Option<String> {
     let next = &report.runner_up.as_ref()?.candidate;
     let bits = format!("Its reports take {:.1} bits.", next.report_bits);
-    let stands = match report.lead? {
-        Lead::Tie => "which is as good, as far as can be told".into(),
-        Lead::Level(excess) if is_nothing(excess) => "which needs hardly more epsilon for the same".into(),
-        Lead::Level(excess) => format!("which needs {} more epsilon for the same", percent(excess)),
+    let same = same_result(report);
+    let lead = match report.lead? {
+        Lead::Tie => "which is equally good within the errors".into(),
+        Lead::Level(excess) if is_nothing(excess) => format!("which needs hardly more epsilon for {same}"),
+        Lead::Level(excess) => format!("which needs {} more epsilon for {same}", percent(excess)),
         Lead::Users(excess) | Lead::ManyUsers(excess) if is_nothing(excess) => {
-            "which needs hardly more users for the same".into()
+            format!("which needs hardly more users for {same}")
         }
-        Lead::Users(excess) => format!("which needs {} more users for the same", percent(excess)),
+        Lead::Users(excess) => format!("which needs {} more users for {same}", percent(excess)),
         Lead::ManyUsers(excess) => {
-            format!("which needs {} more users for the same, when there are many", percent(excess))
+            format!("which asymptotically needs {} more users for {same}", percent(excess))
         }
-        Lead::Reversed(excess) if is_nothing(excess) => "which is as good when there are many users".into(),
+        Lead::Reversed(excess) if is_nothing(excess) => "which is equally good asymptotically".into(),
         Lead::Reversed(excess) => format!(
-            "which is the better one when there are many more users: then the first needs {} more for the same",
+            "which is better asymptotically: there the first one needs {} more users for {same}",
             percent(excess)
         ),
     };
-    Some(format!("Runner-up: {}, {stands}. {bits}", brief(&next.protocol)))
+    Some(format!("Runner-up: {}, {lead}. {bits}", brief(&next.protocol)))
+}
+
+/// What both protocols reach when their levels or users are compared.
+fn same_result(report: &ChooseReport) -> &'static str {
+    match report.wanted {
+        Some(Wanted::Accuracy(_)) => "the same error",
+        Some(Wanted::Utility(Target::DistributionUtility(_))) => "the same information",
+        Some(Wanted::Utility(_)) | None => "the same digits",
+    }
 }
 
 /// An excess that would be shown as 0.0 %.

@@ -1,22 +1,30 @@
-//! The text of designs and budgets.
+//! The text of the job `design`.
 
-use sottovoce::design::Requirement;
-use sottovoce::metric::{Answer, Value};
-use sottovoce::{Evaluation, Metric};
+use std::fmt;
+
+use sottovoce::design::{Certificate, Requirement};
+use sottovoce::metric::Answer;
+use sottovoce::{Evaluation, Method, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, answer_text, heading, method_of, prior_text};
-use crate::budget::{Account, BudgetReport};
-use crate::design::{CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof};
+use crate::design::{
+    BestProtocol, CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof, Remark, Unlimited,
+};
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
-use crate::render::text::summary;
 
-use super::spending::spending;
-
-/// The report of the job `design`: the protocol, its metrics, the certificate, and the others.
+/// The report of the job `design`.
 pub fn design(report: &DesignReport) -> Document {
+    match report {
+        DesignReport::Best(report) => best(report),
+        DesignReport::Frontier(report) => frontier(report),
+    }
+}
+
+/// The protocol, its metrics, the certificate, and the others.
+fn best(report: &BestProtocol) -> Document {
     let mut document = Document::default();
     document.title("The best protocol");
     heading(&mut document, &report.best.protocol, &report.prior);
@@ -32,13 +40,13 @@ pub fn design(report: &DesignReport) -> Document {
             Emphasis::Faint,
             0,
             WIDTH,
-            "The block design reports one of as many subsets as there are values, every pair of values together in equally many: \
-             shorter reports, for what it loses against the best.",
+            "The block design has one subset of values for each value, and every pair of values is in equally many of them. Its reports \
+             are shorter, at some loss of utility.",
         );
     }
     document.picture(bars(report));
     for remark in &report.remarks {
-        document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, remark);
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, &remark.to_string());
     }
     document
 }
@@ -54,7 +62,7 @@ fn bits(candidate: &Candidate) -> String {
     format!("{:.1} bits{outputs}", candidate.report_bits)
 }
 
-/// A table of metrics, then what is to be said about them.
+/// A table of metrics, then their reasons and warnings.
 fn metrics(document: &mut Document, evaluations: &[MetricEvaluation]) {
     let name = |e: &MetricEvaluation| {
         let users = e.users.map(|n| format!(", n = {n}")).unwrap_or_default();
@@ -89,46 +97,49 @@ pub(super) fn remarks(document: &mut Document, answers: &[(String, &Answer)]) {
     }
 }
 
-fn certificate(document: &mut Document, report: &DesignReport) {
+fn certificate(document: &mut Document, report: &BestProtocol) {
     let words = match &report.certificate {
-        Proof::Utility { certificate, participation_gap } => {
-            let searched = if certificate.whole_cone {
-                format!("all directions of rows were bounded ({} of them priced)", certificate.priced)
-            } else {
-                format!("all two-valued rows were covered ({} orbits priced)", certificate.priced)
-            };
-            let error = match certificate.method {
-                sottovoce::Method::MonteCarlo => "four standard errors of random points are in it",
-                _ => "the error of the quadrature is in it",
-            };
-            let place = match certificate.points {
-                0 => "by integrals over the prior".to_owned(),
-                points => format!("at {points} points of the prior"),
-            };
-            format!(
-                "Certified: no protocol that meets the requirement has a U_as larger by more than {}, or an F_mu larger by more than {}. \
-                 For this {searched} {place}; {error}.",
-                rounded(certificate.gap, 2),
-                rounded(*participation_gap, 2),
-            )
-        }
+        Proof::Utility { certificate, participation_gap } => format!(
+            "Certified: no protocol that meets the requirement has a U_as larger by more than {}, or an F_mu larger by more than {}. {}",
+            rounded(certificate.gap, 2),
+            rounded(*participation_gap, 2),
+            proof(certificate)
+        ),
         Proof::Information { gap, .. } => format!(
-            "Certified: no protocol that meets the requirement tells more about P by one report than {} nats above this one.",
+            "Certified: no protocol that meets the requirement tells more than {} nats more about P by one report.",
             rounded(*gap, 2)
         ),
     };
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words).line(Emphasis::Plain, "");
 }
 
-/// The best, the usual protocols from good to bad, and what nearly does.
-fn ranked(report: &DesignReport) -> Vec<&Candidate> {
+/// What the certificate rests on.
+fn proof(certificate: &Certificate) -> String {
+    let rows = if certificate.whole_cone {
+        format!("all directions of rows ({} evaluated)", certificate.priced)
+    } else {
+        format!("all two-valued rows ({} orbits evaluated)", certificate.priced)
+    };
+    let means = match certificate.points {
+        0 => "by integrals over the prior".to_owned(),
+        points => format!("at {points} points of the prior"),
+    };
+    let error = match certificate.method {
+        Method::MonteCarlo => "four standard errors of the random points are included",
+        _ => "the quadrature error is included",
+    };
+    format!("The proof covers {rows} {means}; {error}.")
+}
+
+/// The best, the usual protocols from good to bad, and the alternatives.
+fn ranked(report: &BestProtocol) -> Vec<&Candidate> {
     let merit = |candidate: &Candidate| candidate.number(report.goal).unwrap_or(0.0);
     let mut others: Vec<&Candidate> = report.comparison.iter().collect();
     others.sort_by(|l, r| merit(r).total_cmp(&merit(l)));
     std::iter::once(&report.best).chain(others).chain(&report.alternatives).collect()
 }
 
-fn comparison(report: &DesignReport) -> Table {
+fn comparison(report: &BestProtocol) -> Table {
     let goal = report.goal;
     let best = report.best.number(goal).unwrap_or(f64::NAN);
     let mut table = Table::new(["", goal.symbol(), "of best", "S_mu", "bits"]);
@@ -148,7 +159,7 @@ fn comparison(report: &DesignReport) -> Table {
 }
 
 /// The same as a chart for pages and files.
-fn bars(report: &DesignReport) -> Chart {
+fn bars(report: &BestProtocol) -> Chart {
     let symbol = report.goal.symbol();
     let known: Vec<(&Candidate, f64)> =
         ranked(report).into_iter().filter_map(|c| Some((c, c.number(report.goal)?))).collect();
@@ -166,13 +177,15 @@ fn bars(report: &DesignReport) -> Chart {
     )
     .under(format!("{}; {}", requirement(&report.requirement), prior_text(&report.prior)))
     .with(Series::new(symbol, Form::Bars, known.iter().enumerate().map(bar).collect()))
-    .saying("All meet the same requirement. The first is certified: no protocol at all is much better.")
+    .saying(
+        "All meet the same requirement. The first is certified: no protocol is better by more than the gap.",
+    )
 }
 
-/// The curve of the job `design --frontier`: one line for each level of privacy.
-pub fn frontier(report: &Frontier) -> Document {
+/// The curve: one line for each level of privacy.
+fn frontier(report: &Frontier) -> Document {
     let mut document = Document::default();
-    document.title("The best that privacy allows");
+    document.title("The best utility at each level of privacy");
     let axis = report.axis.metric().symbol();
     document.fact("Wanted", format!("the largest F_mu at each {axis}, a = {}", report.inputs));
     document.fact("Prior", prior_text(&report.prior));
@@ -186,13 +199,14 @@ pub fn frontier(report: &Frontier) -> Document {
     });
     document.line(Emphasis::Plain, "").chart(frontier_curves(report));
     document.line(Emphasis::Plain, "").table(table);
-    let gap = report.points.iter().map(|point| point.gap / point.best.value).fold(0.0, f64::max);
+    let gap =
+        report.points.iter().map(|point| point.gap / point.participation.optimum.value).fold(0.0, f64::max);
     document.line(Emphasis::Plain, "").paragraph(
         Emphasis::Faint,
         0,
         WIDTH,
         &format!(
-            "Certified: at no level is there a protocol above the optimum by more than {} of it.",
+            "Certified: at each level, no protocol exceeds the optimum by more than {} of its value.",
             rounded(gap, 2)
         ),
     );
@@ -202,7 +216,7 @@ pub fn frontier(report: &Frontier) -> Document {
 /// The optimum and the classical protocols below it, as a chart for pages and files.
 fn frontier_curves(report: &Frontier) -> Chart {
     let axis = report.axis.metric().symbol();
-    let best = report.points.iter().map(|point| (point.privacy, point.best.value));
+    let best = report.points.iter().map(|point| (point.privacy, point.participation.optimum.value));
     let chart = Chart::new(
         format!("The largest F_mu at each {axis}, and what the classical protocols reach"),
         Axis::new(axis, Scale::Linear),
@@ -210,66 +224,51 @@ fn frontier_curves(report: &Frontier) -> Chart {
     )
     .under(format!("a = {}, {}", report.inputs, prior_text(&report.prior)))
     .with(Series::line("optimum", best).as_reference())
-    .saying("The dashed line is the best that any protocol reaches at this privacy; a classical protocol is as good as it is near to it.");
+    .saying("The dashed line is the best that any protocol reaches at each level of privacy; the closer a classical protocol is to it, the better.");
     CURVES.iter().enumerate().fold(chart, |chart, (i, family)| {
-        let reached = report.points.iter().filter_map(|point| Some((point.privacy, point.curves[i]?.value)));
+        let reached = report
+            .points
+            .iter()
+            .filter_map(|point| Some((point.privacy, point.participation.families[i]?.value)));
         chart.with(Series::line(family.name(), reached))
     })
 }
 
 fn frontier_cells(point: &FrontierPoint) -> Vec<String> {
     let cell = |e: &Option<Evaluation>| e.map_or("—".into(), |e| rounded(e.value, 5));
-    let (level, best) = (rounded(point.privacy, 4), cell(&Some(point.best)));
-    let curves = point.curves.iter().map(cell);
+    let (level, best) = (rounded(point.privacy, 4), cell(&Some(point.participation.optimum)));
+    let curves = point.participation.families.iter().map(cell);
     [level, best].into_iter().chain(curves).chain([point.kind.to_owned()]).collect()
 }
 
-/// The report of the job `budget`: what each protocol spends, what they spend together, and what is left.
-pub fn budget(report: &BudgetReport) -> Document {
-    let mut document = Document::default();
-    document.title("What several protocols spend together");
-    document.fact("Prior", prior_text(&report.prior));
-    for account in [&report.worst_case, &report.average] {
-        document.heading(account.metric.symbol());
-        document.on_page(|page| page.paragraph(Emphasis::Faint, 0, WIDTH, account.metric.meaning()));
-        let bound = account.bound.as_ref().ok().map(|bound| Answer::of(Value::Number(*bound)));
-        let mut answers: Vec<(String, &Answer)> =
-            report.protocols.iter().map(summary).zip(&account.each).collect();
-        answers.push(("together".into(), &account.together));
-        answers.extend(bound.iter().map(|bound| (bound_name(account).to_owned(), bound)));
-        document.table(values("protocol", &answers));
-        remarks(&mut document, &answers);
-        if let Err(absence) = &account.bound {
-            document.paragraph(Emphasis::Warning, INDENT, WIDTH, &absence.to_string());
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remark::Unlimited(unlimited) => unlimited.fmt(f),
+            Remark::LargeGap { wanted } => write!(
+                f,
+                "The gap is larger than the wanted {wanted:e}: it includes the error of the means over the prior and what the search left open."
+            ),
+            Remark::PointsOnly { rank, a } => write!(
+                f,
+                "This protocol is for telling the points of the prior apart. Its rank is {rank}, so it cannot tell all distributions of {a} \
+                 values apart."
+            ),
         }
-        left(&mut document, account);
-        if let Some(chart) = spending(report, account) {
-            document.picture(chart);
-        }
-    }
-    document
-}
-
-fn bound_name(account: &Account) -> &'static str {
-    match account.metric {
-        Metric::LocalPrivacyLevel => "at most (sum of levels)",
-        _ => "at least (losses added up)",
     }
 }
 
-fn left(document: &mut Document, account: &Account) {
-    let (Some(limit), Some((left, sure))) = (account.limit, account.left()) else { return };
-    let text = |left: Option<f64>| match left {
-        Some(left) if left < 0.0 => format!("exceeded by {}", short(-left)),
-        Some(left) => format!("{} left", short(left)),
-        None => "not known".into(),
-    };
-    let (verb, least) = if account.together.bracketed { ("may be ", "at least ") } else { ("", "") };
-    let together = match left {
-        Some(left) if left < 0.0 => format!("{verb}{}", text(Some(left))),
-        _ => format!("{least}{}", text(left)),
-    };
-    let words = format!("Limit {limit}: {together} (by the bound: {}).", text(sure));
-    let emphasis = if left.is_some_and(|left| left < 0.0) { Emphasis::Warning } else { Emphasis::Strong };
-    document.paragraph(emphasis, INDENT, WIDTH, &words);
+impl fmt::Display for Unlimited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unlimited::Reveals { probability } => write!(
+                f,
+                "For a single user, the report is the plain truth with probability {probability:.3}; the privacy is only an average over users."
+            )?,
+            Unlimited::RulesOut => f.write_str(
+                "For a single user, some reports rule out values for certain; the privacy is only an average over users.",
+            )?,
+        }
+        f.write_str(" A limit on epsilon as well would bound what a single report can reveal.")
+    }
 }

@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod budget;
 mod choose;
 mod collection;
 mod comparison;
@@ -8,8 +9,8 @@ mod demo;
 mod description;
 mod design;
 mod estimate;
-mod figures;
 mod explanation;
+mod figures;
 mod metrics;
 mod posterior;
 mod protocol;
@@ -19,16 +20,17 @@ mod users;
 mod worth;
 
 pub use accuracy::accuracy;
+pub use budget::budget;
 pub use choose::choose;
 pub(crate) use choose::sentences;
 pub use collection::{FileReport, randomise, tally};
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
-pub use design::{budget, design, frontier};
+pub use design::design;
 pub use estimate::{estimate, estimate_chart};
-pub use figures::figures;
 pub use explanation::explanation;
+pub use figures::figures;
 pub use metrics::metrics;
 pub use posterior::posterior;
 pub(crate) use protocol::brief;

@@ -8,11 +8,11 @@ use crate::budget::{Account, BudgetReport};
 use crate::render::number::rounded;
 use crate::render::text::brief;
 
-/// What each protocol spends, laid end to end, above what they spend together, with the limit; none where something has no finite value.
+/// What each protocol spends, end to end, above what they spend together, with the limit; none if a value is missing or infinite.
 pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart> {
     let spent = |answer: &Answer| Some(spent(account, answer.number()?)).filter(|value| value.is_finite());
     let each: Vec<f64> = account.each.iter().map(spent).collect::<Option<_>>()?;
-    // Of a bracket the less private end.
+    // Of a bracket, the less private end counts.
     let together = match account.together.bracket() {
         Some((low, high)) => {
             let (one, other) = (spent_of(account, low), spent_of(account, high));
@@ -24,7 +24,7 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
         |x: f64, row: usize| Point { x, y: row as f64, label: Some(rounded(x, 3)), ..Point::default() };
     let (title, unit) = words(account.metric);
     let axis = Axis::new(unit, Scale::Linear);
-    let mut chart = Chart::new(title, axis, Axis::rows(["added up", "together"]));
+    let mut chart = Chart::new(title, axis, Axis::rows(["sum", "together"]));
     for (protocol, x) in report.protocols.iter().zip(each) {
         chart = chart.with(Series::new(brief(protocol), Form::Stacked, vec![part(x, 0)]));
     }
@@ -38,14 +38,17 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
         let mark = |row: usize| Point { x: limit, y: row as f64, ..Point::default() };
         chart = chart.with(Series::new("limit", Form::Marks, vec![mark(0), mark(1)]).as_reference());
     }
-    let limit =
-        if account.limit.is_some() { " Bars that end before the upright line keep the limit." } else { "" };
+    let limit = if account.limit.is_some() {
+        " Bars that end before the vertical line are within the limit."
+    } else {
+        ""
+    };
     Some(chart.saying(format!(
-        "Above what the protocols spend one by one, added up; below what all their reports on the same value spend together, which is never more.{limit}"
+        "Top: the sum of what each protocol spends alone. Bottom: what their reports on the same value spend together, which is never more.{limit}"
     )))
 }
 
-/// The level in the worst case, and the percentage that is told on average.
+/// The level in the worst case, and the percentage that is revealed on average.
 fn spent(account: &Account, e: Evaluation) -> f64 {
     spent_of(account, e.value)
 }
@@ -59,7 +62,9 @@ fn spent_of(account: &Account, value: f64) -> f64 {
 
 fn words(metric: Metric) -> (&'static str, &'static str) {
     match metric {
-        Metric::LocalPrivacyLevel => ("What is spent in the worst case", "LDP level, lower is more private"),
-        _ => ("What is spent on average", "% of a user's secret that is told, lower is more private"),
+        Metric::LocalPrivacyLevel => ("Privacy spent in the worst case", "LDP level, lower is more private"),
+        _ => {
+            ("Privacy spent on average", "% of a user's private information revealed, lower is more private")
+        }
     }
 }

@@ -16,10 +16,10 @@ use crate::users::{Count, Evaluated, Found, Ratio, Target, UsersReport, Wanted};
 /// Where the values start.
 const COLUMN: usize = 15;
 
-/// The asymptotic factor is trusted when it is this close to the real one.
+/// The asymptotic factor is trusted if it is this close to the ratio, relative to it.
 const TRUSTED: f64 = 0.05;
 
-/// The report of the job `users`: the number, the number of true values, their quotient, and whether `F_μ` says the same.
+/// The report of the job `users`: the number, the number of true values, their quotient, and whether `F_μ` agrees.
 pub fn users(report: &UsersReport) -> Document {
     let mut document = Document::default();
     document.title("How many users");
@@ -37,7 +37,8 @@ pub fn users(report: &UsersReport) -> Document {
         document.picture(chart);
     }
     if !report.needed.probes.is_empty() {
-        document.on_page(|page| page.heading("What was looked at").table(probes(report)));
+        document
+            .on_page(|page| page.heading("Numbers of users evaluated by the search").table(probes(report)));
     }
     document
 }
@@ -46,18 +47,18 @@ pub fn users(report: &UsersReport) -> Document {
 fn answer(report: &UsersReport) -> String {
     let goal = wanted(report.wanted);
     match (&report.needed.found, &report.truth.found) {
-        (Err(obstacle), _) => format!("No number of users is known for {goal}: {obstacle}."),
+        (Err(obstacle), _) => format!("No number of users for {goal}: {obstacle}."),
         (Ok(needed), truth) => {
-            let honest = |truth: &Found| format!("; {} true values would do as well", found_text(truth));
+            let honest = |truth: &Found| format!("; {} true values would be enough", found_text(truth));
             let honest = truth.as_ref().map(honest).unwrap_or_default();
-            format!("For {goal} it takes {} users{honest}.", found_text(needed))
+            format!("Reaching {goal} takes {} users{honest}.", found_text(needed))
         }
     }
 }
 
 fn listing(report: &UsersReport) -> Listing {
     let mut listing = Listing::default().column("", COLUMN).in_terminal(0).on_page("number");
-    listing = listing.on_page("what it says").on_page("error").on_page("method");
+    listing = listing.on_page("meaning").on_page("error").on_page("method");
     count(&mut listing, "users", "who report through the protocol", &report.needed);
     if report.truth.found.as_ref().err() != report.needed.found.as_ref().err() || report.ratio.is_some() {
         let what = match report.wanted {
@@ -79,7 +80,7 @@ fn listing(report: &UsersReport) -> Listing {
     listing
 }
 
-/// The factor for many users, or why there is none.
+/// The asymptotic factor, or why there is none.
 fn factor(listing: &mut Listing, report: &UsersReport) {
     let factor = &report.participation;
     let symbol = factor.metric.symbol();
@@ -97,9 +98,9 @@ fn factor(listing: &mut Listing, report: &UsersReport) {
     };
 }
 
-/// What the quantity is at every number of users that the search looked at.
+/// The quantity at every number of users that the search evaluated.
 fn probes(report: &UsersReport) -> Table {
-    let mut table = Table::new(["who", "how many", "what they reach", "error", "method"]);
+    let mut table = Table::new(["who", "number", "result", "error", "method"]);
     for (who, count) in [("users", &report.needed), ("true values", &report.truth)] {
         let found = count.found.as_ref().ok().map(|found| found.n);
         for Evaluated { quantity, users, answer } in &count.probes {
@@ -116,7 +117,7 @@ fn probes(report: &UsersReport) -> Table {
     table
 }
 
-/// The quantity against the number of users, and what is wanted of it; none where it was looked at in one place only.
+/// The quantity against the number of users, with the target; none if it was evaluated at one number only.
 fn chart(report: &UsersReport) -> Option<Chart> {
     let quantity = report.wanted.quantity();
     let same = |probe: &&Evaluated| probe.quantity == quantity;
@@ -157,7 +158,10 @@ fn chart(report: &UsersReport) -> Option<Chart> {
             chart = chart.remarking(Annotation::Mark { x: found.n as f64, y: goal, label });
         }
     }
-    Some(chart.saying(format!("{} The lines join what the search looked at.", answer(report))))
+    Some(chart.saying(format!(
+        "{} The lines connect the numbers of users that the search evaluated.",
+        answer(report)
+    )))
 }
 
 fn point(probe: &Evaluated) -> Option<Point> {
@@ -172,10 +176,8 @@ fn point(probe: &Evaluated) -> Option<Point> {
 /// What `F_μ` has to do with the quotient.
 fn participation(wanted: Wanted) -> &'static str {
     match wanted {
-        Wanted::Utility(_) => "the same for infinitely many users",
-        Wanted::Accuracy(_) => {
-            "what a report is worth for infinitely many users and the best use of them, in information"
-        }
+        Wanted::Utility(_) => "the same, asymptotically",
+        Wanted::Accuracy(_) => "what a report is worth asymptotically, in information",
     }
 }
 
@@ -269,16 +271,16 @@ fn trust(ratio: &Ratio, factor: f64, report: &UsersReport) -> String {
     let rounding = report.truth.found.as_ref().map_or(0.0, |found| 1.0 / found.n as f64);
     let percent = format!("{} %", rounded(100.0 * off.abs(), 2));
     let covered = ratio.low * (1.0 - rounding) <= factor && factor <= ratio.high * (1.0 + rounding);
-    let side = if off > 0.0 { "more" } else { "less" };
+    let side = if off > 0.0 { "overstates" } else { "understates" };
     let symbol = Metric::EffectiveParticipation.symbol();
     if off.abs() <= TRUSTED {
         format!("At this number of users the asymptotic factor {symbol} can be trusted: it is {percent} off.")
     } else if covered {
-        format!("{symbol} is within the uncertainty of the ratio, which is too wide to say more.")
+        format!("{symbol} is within the uncertainty of the ratio, which is too large to say more.")
     } else {
         format!(
-            "At this number of users the asymptotic factor {symbol} cannot be trusted: it promises {percent} {side} than \
-             a report is worth."
+            "At this number of users the asymptotic factor {symbol} cannot be trusted: it {side} the worth of a report by \
+             {percent}."
         )
     }
 }

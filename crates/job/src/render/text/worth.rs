@@ -8,7 +8,7 @@ use crate::choose::{Choosable, ChooseReport};
 use crate::design::Candidate;
 use crate::render::number::rounded;
 
-/// In how many true values the reports result, for the best two; none where only one has a number.
+/// How many true values the reports are worth, for the best two; none if only one has a number.
 pub(super) fn worth(report: &ChooseReport) -> Option<Chart> {
     let both = std::iter::once(&report.best).chain(&report.runner_up);
     let candidates: Vec<&Candidate> = both.map(|choosable: &Choosable| &choosable.candidate).collect();
@@ -34,7 +34,7 @@ pub(super) fn worth(report: &ChooseReport) -> Option<Chart> {
     .under(format!("F_mu times the number of users; {}", prior_text(&report.prior)))
     .with(Series::new("worth", Form::Bars, bars))
     .saying(format!(
-        "So many true values would teach as much about the population as {} reports, for many users. Above the protocol to use, below the runner-up.",
+        "The number of true values that would teach as much about the population as {} reports, asymptotically. Top: the protocol to use. Bottom: the runner-up.",
         report.n
     ));
     (chart.series[0].points.len() > 1).then_some(chart)
