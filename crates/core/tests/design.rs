@@ -1,4 +1,4 @@
-//! Designs against laws and against numbers found otherwise.
+//! Designs against laws, and against numbers from other sources.
 
 use proptest::prelude::*;
 use sottovoce::design::{
@@ -33,7 +33,7 @@ fn design(prior: &Prior, epsilon: Option<f64>, least: Option<f64>) -> (Protocol,
     (design.protocol, design.certificate.gap)
 }
 
-/// Rounding does not raise the level: what is written down keeps it to the last bit.
+/// Rounding does not raise the level: the doubles of a protocol keep it to the last bit.
 #[test]
 fn designs_for_one_user_and_blocks_keep_their_level_exactly() {
     let mut state = 7u64;
@@ -66,7 +66,7 @@ fn jeffreys(a: usize) -> Prior {
 }
 
 #[test]
-fn six_inputs_take_pairs() {
+fn subsets_of_two_are_best_for_six_inputs() {
     let prior = jeffreys(6);
     let (protocol, gap) = design(&prior, Some(1.0), None);
     assert_eq!(protocol, Protocol::subset(6, 2, 1.0).unwrap());
@@ -77,7 +77,7 @@ fn six_inputs_take_pairs() {
 }
 
 #[test]
-fn three_inputs_take_randomised_response_and_four_take_pairs() {
+fn randomised_response_is_best_for_three_inputs_and_pairs_for_four() {
     for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
         let (protocol, gap) = design(&jeffreys(3), Some(epsilon), None);
         assert_eq!(protocol, Protocol::grr(3, epsilon).unwrap());
@@ -89,7 +89,7 @@ fn three_inputs_take_randomised_response_and_four_take_pairs() {
 }
 
 #[test]
-fn average_privacy_alone_is_met_by_erasure_under_jeffreys() {
+fn erasure_is_best_for_average_privacy_under_jeffreys() {
     let prior = jeffreys(3);
     let (protocol, gap) = design(&prior, None, Some(0.5));
     let found = participation(&protocol, &prior);
@@ -98,7 +98,7 @@ fn average_privacy_alone_is_met_by_erasure_under_jeffreys() {
 }
 
 #[test]
-fn a_concentrated_prior_has_better_than_erasure() {
+fn erasure_is_not_best_under_a_concentrated_prior() {
     let prior = Prior::dirichlet(vec![50.0, 50.0]).unwrap();
     let (protocol, gap) = design(&prior, None, Some(0.5));
     assert!(gap < 1e-4, "{gap}");
@@ -121,7 +121,7 @@ fn tuned(family: impl Fn(f64) -> Protocol, prior: &Prior, epsilon: f64, least: f
 }
 
 #[test]
-fn both_requirements_are_met_and_tuned_protocols_beaten() {
+fn both_requirements_are_met_and_tuned_protocols_are_worse() {
     for a in [3, 4] {
         let prior = jeffreys(a);
         let (protocol, gap) = design(&prior, Some(2.0), Some(0.7));
@@ -138,7 +138,7 @@ fn both_requirements_are_met_and_tuned_protocols_beaten() {
 }
 
 #[test]
-fn many_inputs_take_the_subset_size_that_the_climb_finds() {
+fn many_inputs_have_the_best_subset_size() {
     for (a, epsilon, size) in [(16, 1.0, 4), (100, 1.0, 27), (1000, 4.0, 18)] {
         let (protocol, gap) = design(&jeffreys(a), Some(epsilon), None);
         assert!(gap < 1e-4, "{a} {gap}");
@@ -147,9 +147,9 @@ fn many_inputs_take_the_subset_size_that_the_climb_finds() {
     }
 }
 
-/// One solver answers up to twelve inputs and another beyond; both take the size that the metric itself finds best.
+/// One solver serves up to twelve inputs and another one more; both find the size that is best by the metric itself.
 #[test]
-fn the_path_for_many_inputs_continues_the_other() {
+fn both_solvers_agree_with_the_metric() {
     for a in [12, 13] {
         let (protocol, gap) = design(&jeffreys(a), Some(1.0), None);
         assert!(gap < 1e-4, "{a} {gap}");
@@ -164,7 +164,7 @@ fn the_path_for_many_inputs_continues_the_other() {
 }
 
 #[test]
-fn unlike_inputs_are_treated_unlike() {
+fn an_asymmetric_prior_has_a_better_protocol_than_subset_selection() {
     let prior = Prior::dirichlet(vec![0.3, 0.3, 1.0, 2.5]).unwrap();
     let (protocol, gap) = design(&prior, Some(1.0), None);
     assert!(gap < 1e-4, "{gap}");
@@ -175,7 +175,7 @@ fn unlike_inputs_are_treated_unlike() {
 }
 
 #[test]
-fn average_privacy_can_be_required_of_eight_like_inputs() {
+fn average_privacy_can_be_required_for_eight_inputs_under_a_symmetric_prior() {
     let prior = jeffreys(8);
     let (protocol, gap) = design(&prior, None, Some(0.6));
     assert!(gap < 1e-4, "{gap}");
@@ -185,7 +185,7 @@ fn average_privacy_can_be_required_of_eight_like_inputs() {
     assert!(privacy(&protocol, &prior) >= 0.85 && protocol.level().unwrap() <= 2.0);
 }
 
-/// A designed matrix is rounded so that neither a level is exceeded nor a zero lost.
+/// A designed matrix is rounded so that its level is kept and zeros stay zeros.
 #[test]
 fn matrices_keep_their_level_and_their_zeros() {
     let prior = Prior::dirichlet(vec![0.5, 2.0, 1.0]).unwrap();
@@ -203,9 +203,9 @@ fn matrices_keep_their_level_and_their_zeros() {
     assert_eq!(protocol.level().unwrap(), f64::INFINITY);
 }
 
-/// Where `E[1/P_x]` is infinite, some users tell the truth about `x`; next to the truth is not enough.
+/// Where `E[1/P_x]` is infinite, every optimum has the unit row of `x`: some users disclose the value.
 #[test]
-fn rare_values_are_told_plainly() {
+fn values_with_infinite_mean_inverse_are_disclosed() {
     for alpha in [vec![1.1, 1.05, 2.0], vec![0.5, 1.2, 3.0], vec![0.9, 1.0, 1.3]] {
         let prior = Prior::dirichlet(alpha.clone()).unwrap();
         for least in [0.6, 0.9] {
@@ -214,22 +214,22 @@ fn rare_values_are_told_plainly() {
             assert!(privacy(&protocol, &prior) >= least);
             let matrix = protocol.to_matrix().unwrap();
             for x in (0..3).filter(|x| alpha[*x] <= 1.0) {
-                let truth = |row: &[f64]| (0..3).all(|z| (row[z] > 0.0) == (z == x));
-                assert!(matrix.rows().any(truth), "{alpha:?} {least} {matrix:?}");
+                let is_unit = |row: &[f64]| (0..3).all(|z| (row[z] > 0.0) == (z == x));
+                assert!(matrix.rows().any(is_unit), "{alpha:?} {least} {matrix:?}");
             }
         }
     }
 }
 
-/// Where little may leak, rows that tell much are rare and gain much: their means must be right to a share of that, not absolutely.
+/// Where little may leak, unit rows have small weights and large sensitivities, whose errors must be small relative to that.
 #[test]
-fn average_privacy_alone_may_be_near_one() {
+fn average_privacy_may_be_close_to_one() {
     let cases: [(&[f64], f64); 5] = [
         (&[93.0, 650.0, 4.9], 0.9999),
         (&[0.45, 0.8, 0.92], 0.9999),
         (&[1.0, 1.5, 1.5, 0.5], 0.999),
         (&[1.2, 1.3, 1.15, 1.25, 5.0], 0.97),
-        // Beside the truths and the one thing there is a row for all but the third, said by few.
+        // The optimum has one row more than a partial disclosure protocol, of small weight and with a zero at the third value.
         (&[0.0235, 0.966, 0.525, 0.0174], 0.999),
     ];
     for (alpha, least) in cases {
@@ -240,7 +240,7 @@ fn average_privacy_alone_may_be_near_one() {
     }
 }
 
-/// With `ε` a thousand times smaller and the leakage a million times, every protocol tells a million times less.
+/// With `ε` a thousand times smaller and the leakage a million times, every protocol has a million times less information.
 #[test]
 fn high_privacy_scales() {
     let prior = Prior::dirichlet(vec![0.5, 1.0, 2.0]).unwrap();
@@ -251,7 +251,7 @@ fn high_privacy_scales() {
 }
 
 #[test]
-fn what_cannot_be_designed_is_refused() {
+fn too_many_inputs_and_bad_requirements_are_errors() {
     let refused = |prior: &Prior, epsilon, least| {
         best_protocol(prior, &Requirement::new(epsilon, least).unwrap(), Effort::default()).is_err()
     };
@@ -265,7 +265,7 @@ fn what_cannot_be_designed_is_refused() {
 }
 
 #[test]
-fn a_plane_loses_little() {
+fn a_projective_plane_loses_little_utility() {
     let (a, epsilon) = (13, 0.8);
     let plane = block_selection(a, &difference_set(a, 4).unwrap(), epsilon).unwrap();
     let all = Protocol::subset(a, 4, epsilon).unwrap();
@@ -274,13 +274,13 @@ fn a_plane_loses_little() {
     assert!(few < many + 1e-5 && few > many - 0.05, "{few} {many}");
 }
 
-/// A random `ε`-LDP matrix: rows of random heights, made column-stochastic by a last row where that is possible.
+/// A random `ε`-LDP matrix: rows of random entries, made column-stochastic by a last row where that is possible.
 fn random_protocol(heights: &[Vec<f64>], epsilon: f64) -> Option<Protocol> {
     let a = heights[0].len();
     let mut rows: Vec<Vec<f64>> =
         heights.iter().map(|row| row.iter().map(|h| 1.0 + h * epsilon.exp_m1()).collect()).collect();
     let sums: Vec<f64> = (0..a).map(|x| rows.iter().map(|row| row[x]).sum()).collect();
-    // The rest 1 − s·sum must itself be within e^ε.
+    // The last row 1 − s·sum must itself be within e^ε.
     let most = sums.iter().copied().fold(0.0, f64::max);
     let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
     let scale = epsilon.exp_m1() / (epsilon.exp() * most - least);
@@ -294,7 +294,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_optimum_never_loses(
+    fn no_other_protocol_is_better_than_the_gap_allows(
         alpha in prop::collection::vec(0.2f64..5.0, 2..=4),
         epsilon in 0.1f64..3.0,
         heights in prop::collection::vec(prop::collection::vec(0.0f64..=1.0, 4), 2..=7),
@@ -313,13 +313,13 @@ proptest! {
         let heights: Vec<Vec<f64>> = heights.iter().map(|row| row[..a].to_vec()).collect();
         others.extend(random_protocol(&heights, epsilon));
         for other in others {
-            // Utilities are good to 1e-6.
+            // Utilities have an error of 1e-6.
             prop_assert!(best + gap + 3e-6 >= utility(&other, &prior), "{other:?} beats {protocol:?}");
         }
     }
 
     #[test]
-    fn one_report_is_never_told_more_by_another_protocol(
+    fn no_other_protocol_has_more_information_in_one_report(
         left in prop::collection::vec(0.05f64..1.0, 4),
         right in prop::collection::vec(0.05f64..1.0, 4),
         epsilon in 0.1f64..4.0,
@@ -329,15 +329,15 @@ proptest! {
         let design = best_for_one_user(&prior, epsilon).unwrap();
         prop_assert!(design.gap < 1e-10 * design.information.max(1e-6));
         prop_assert!(design.protocol.level().unwrap() <= epsilon + 1e-9);
-        let told = |protocol: &Protocol| {
+        let information = |protocol: &Protocol| {
             let analysis = Analysis::new(protocol, &prior).unwrap();
             analysis.answer(Metric::AggregatorDistribution, Some(1)).number().unwrap().value
         };
-        prop_assert!((told(&design.protocol) - design.information).abs() < 1e-9);
+        prop_assert!((information(&design.protocol) - design.information).abs() < 1e-9);
         for other in [
             Protocol::grr(4, epsilon).unwrap(), Protocol::subset(4, 2, epsilon).unwrap(), Protocol::oue(4, epsilon).unwrap(),
         ] {
-            prop_assert!(told(&other) <= design.information + 1e-9, "{other:?}");
+            prop_assert!(information(&other) <= design.information + 1e-9, "{other:?}");
         }
     }
 }

@@ -5,12 +5,11 @@
 //! subsets costs no utility at the uniform distribution and little elsewhere. Projective planes of prime order are among them
 //! (`a = q² + q + 1`, `k = q + 1`), and the quadratic residues of a prime `a ≡ 3 (mod 4)` (`k = (a−1)/2`).
 
+use super::tolerances::Tolerances;
+use super::toward_privacy::within_level;
 use crate::model::error::Result;
 use crate::model::protocol::Protocol;
 use crate::numerics::stop::check;
-
-/// Extensions of partial sets that are tried at most: about a tenth of a second.
-const MAX_TRIED: usize = 2_000_000;
 
 /// A difference set of `k` residues modulo `a`, if the search finds one.
 ///
@@ -32,7 +31,8 @@ pub fn difference_set(a: usize, k: usize) -> Option<Vec<usize>> {
         let few = difference_set(a, a - k)?;
         return Some((0..a).filter(|x| !few.contains(x)).collect());
     }
-    let mut search = Backtracking { a, k, lambda: k * (k - 1) / (a - 1), counts: vec![0; a], tried: 0 };
+    let mut search =
+        Backtracking { a, k, lambda: k * (k - 1) / (a - 1), counts: vec![0; a], left: max_steps() };
     let mut set = vec![0];
     if search.extend(&mut set) {
         return Some(set);
@@ -53,6 +53,10 @@ fn residues(a: usize, k: usize) -> Option<Vec<usize>> {
     Some(residues)
 }
 
+fn max_steps() -> usize {
+    Tolerances::default().limits.difference_set_steps
+}
+
 /// The search for a set in increasing order.
 struct Backtracking {
     a: usize,
@@ -60,7 +64,8 @@ struct Backtracking {
     lambda: usize,
     /// How often each difference occurs.
     counts: Vec<usize>,
-    tried: usize,
+    /// Steps that are left.
+    left: usize,
 }
 
 impl Backtracking {
@@ -71,10 +76,10 @@ impl Backtracking {
         }
         for next in set[set.len() - 1] + 1..self.a {
             check();
-            self.tried += 1;
-            if self.tried > MAX_TRIED {
+            if self.left == 0 {
                 return false;
             }
+            self.left -= 1;
             self.count(set, next, 1);
             let fits = set.iter().all(|&x| {
                 self.counts[next - x] <= self.lambda && self.counts[self.a + x - next] <= self.lambda
@@ -111,10 +116,8 @@ pub fn block_selection(a: usize, set: &[usize], epsilon: f64) -> Result<Protocol
     let entry = |y: usize, x: usize| {
         if set.contains(&((x + a - y) % a)) { unit * epsilon.exp() } else { unit }
     };
-    super::toward_privacy::within_level(
-        (0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect(),
-        epsilon,
-    )
+    let rows = (0..a).map(|y| (0..a).map(|x| entry(y, x)).collect()).collect();
+    within_level(rows, epsilon, &Tolerances::default().rounding)
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ pub(super) struct Direction {
     pub deviations: Vec<f64>,
 }
 
+/// Rounding of `max v/min v` on the boundary of the cone.
+const RATIO_ROUNDING: f64 = 1e-12;
+
 impl Direction {
     /// The direction of an output that says nothing.
     pub(super) fn constant(inputs: usize) -> Self {
@@ -42,7 +45,7 @@ impl Direction {
         let deviations = heights.iter().map(|height| span * height / mean).collect();
         (mean > 0.0)
             .then(|| Direction { values: heights.iter().map(value).collect(), deviations })
-            .filter(|direction| direction.ratio() <= 1.0 / floor * (1.0 + 1e-12))
+            .filter(|direction| direction.ratio() <= 1.0 / floor * (1.0 + RATIO_ROUNDING))
     }
 
     /// The direction of a row without a level; `None` if the row is zero.

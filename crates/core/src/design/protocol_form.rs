@@ -91,11 +91,11 @@ fn matrix(problem: &Problem<'_>, solution: &Solution) -> Protocol {
     });
     let mut rows: Vec<Vec<f64>> = rows.collect();
     normalise_columns(&mut rows);
-    let share = problem.tolerances.rounding.constant_share;
-    let constant = problem.epsilon.map_or(0.0, |epsilon| share / epsilon.min(1.0));
+    let rounding = &problem.tolerances.rounding;
+    let constant = problem.epsilon.map_or(0.0, |epsilon| rounding.constant_share / epsilon.min(1.0));
     let epsilon = problem.epsilon.unwrap_or(f64::INFINITY);
     // Unwrap safety: the weights meet the constraints, so the columns are distributions.
-    within_level(mixed_with_constant(&rows, constant), epsilon).unwrap()
+    within_level(mixed_with_constant(&rows, constant), epsilon, rounding).unwrap()
 }
 
 /// Divides each column of a matrix by its sum.

@@ -17,6 +17,14 @@ use super::sensitivity::{CubatureSensitivity, Sensitivity};
 use crate::model::error::Result;
 use crate::numerics::stop::check;
 
+/// The outcome of the first pass.
+enum FirstPass {
+    /// A partial disclosure protocol is optimal.
+    Optimal(Box<Design>),
+    /// Columns to start the next pass from.
+    Candidate(Box<Solution>),
+}
+
 impl Problem<'_> {
     /// The best protocol with its certificate. A leakage budget that the best protocol without it meets is dropped.
     pub(super) fn solve(&self) -> Result<Design> {
@@ -31,24 +39,43 @@ impl Problem<'_> {
 
     fn solve_as_given(&self) -> Result<Design> {
         let leakage = RowLeakage(self.components);
-        let mut max_nodes = self.tolerances.nodes.initial(self.symmetry.inputs(), self.budget.is_some());
-        let coarse = self.cubature(max_nodes / self.tolerances.nodes.first_pass_divisor, None);
-        let generation = ColumnGeneration::new(self, &coarse, &leakage, false);
+        let max_nodes = self.tolerances.nodes.initial(self.symmetry.inputs(), self.budget.is_some());
+        match self.first_pass(max_nodes, &leakage)? {
+            FirstPass::Optimal(design) => Ok(*design),
+            FirstPass::Candidate(solution) => self.refined(solution, max_nodes, &leakage),
+        }
+    }
+
+    /// On few nodes: the columns that matter. The best partial disclosure protocol needs no nodes, and may already be optimal.
+    fn first_pass(&self, max_nodes: usize, leakage: &RowLeakage<'_>) -> Result<FirstPass> {
+        let cubature = self.cubature(max_nodes / self.tolerances.nodes.first_pass_divisor, None);
+        let generation = ColumnGeneration::new(self, &cubature, leakage, false);
         let start = match generation.partial_disclosure() {
-            Some((solution, true)) => return Ok(design(&generation, &solution)),
+            Some((solution, true)) => {
+                return Ok(FirstPass::Optimal(Box::new(design(&generation, &solution))));
+            }
             Some((solution, false)) => generation.with_entering(solution),
             None => generation.randomised_response(),
         };
-        let mut solution = generation.run(start)?;
+        Ok(FirstPass::Candidate(Box::new(generation.run(start)?)))
+    }
+
+    /// Passes on growing numbers of nodes, until the gap is certified, the nodes cannot grow, or the observer breaks.
+    fn refined(
+        &self,
+        mut solution: Box<Solution>,
+        mut max_nodes: usize,
+        leakage: &RowLeakage<'_>,
+    ) -> Result<Design> {
         loop {
             check();
             let odds = self.disclosure_odds(&solution);
             let cubature = self.cubature(max_nodes, odds.as_deref());
             let is_last = cubature.is_converged || self.next_nodes(max_nodes).is_none();
-            let plain = ColumnGeneration::new(self, &cubature, &leakage, is_last);
+            let plain = ColumnGeneration::new(self, &cubature, leakage, is_last);
             let control = odds.and_then(|odds| plain.useful_control_variate(&solution, odds));
             let generation = ColumnGeneration { control: control.as_ref(), ..plain };
-            solution = generation.certified(generation.run(generation.on_these_nodes(&solution))?)?;
+            *solution = generation.certified(generation.run(generation.on_these_nodes(&solution))?)?;
             // More nodes do not help if only the bound is loose.
             if is_last || solution.pricing.largest_seen <= self.max_reduced_cost() {
                 return Ok(design(&generation, &solution));
@@ -56,8 +83,8 @@ impl Problem<'_> {
             if self.is_interrupted(solution.pricing.priced, solution.pricing.bound) {
                 // The last search was given up in favour of more nodes, for which there is no time.
                 let generation = ColumnGeneration { is_last: true, ..generation };
-                let solution = generation.priced(solution.columns, solution.master, Purpose::Certificate)?;
-                return Ok(design(&generation, &solution));
+                let Solution { columns, master, .. } = *solution;
+                return Ok(design(&generation, &generation.priced(columns, master, Purpose::Certificate)?));
             }
             max_nodes *= self.tolerances.nodes.growth;
         }

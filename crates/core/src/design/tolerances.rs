@@ -2,6 +2,8 @@
 //!
 //! The formulas use the letters of `docs/design.md`: `h(v)` the sensitivity of a direction, `ρ(v) = h(v) − λᵀv − νℓ(v)` its reduced cost,
 //! `Δ = 2(a − 1) · gap` the largest reduced cost that certifies the requested gap, `B` the leakage budget.
+//!
+//! Only array lengths and switches between two formulas for the same number stay with their code.
 
 /// All tolerances and limits of a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,6 +23,7 @@ pub(super) struct Tolerances {
     pub disclosure: DisclosureTolerances,
     pub rounding: Rounding,
     pub many_inputs: ManyInputsTolerances,
+    pub one_user: OneUserTolerances,
 }
 
 /// The most inputs of each solver.
@@ -32,11 +35,21 @@ pub(super) struct Limits {
     pub inputs_average: usize,
     /// Average privacy under a symmetric prior: one simplicial cone, but orbits grow quickly.
     pub inputs_average_symmetric: usize,
+    /// A single report: all `2^a` columns are priced in each step of the simplex method.
+    pub inputs_one_user: usize,
+    /// Extensions of partial difference sets that are tried: about a tenth of a second.
+    pub difference_set_steps: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { inputs_epsilon: 12, inputs_average: 6, inputs_average_symmetric: 10 }
+        Limits {
+            inputs_epsilon: 12,
+            inputs_average: 6,
+            inputs_average_symmetric: 10,
+            inputs_one_user: 12,
+            difference_set_steps: 2_000_000,
+        }
     }
 }
 
@@ -491,6 +504,9 @@ pub(super) struct Rounding {
     pub budget_margin: f64,
     /// Share of the constant protocol in a designed matrix, divided by `min(ε, 1)`: some units in the last place.
     pub constant_share: f64,
+    /// If the level is still too large: shares `2^i` from the first exponent, a few units in the last place, in steps of two up to the last.
+    pub first_share_exponent: i32,
+    pub last_share_exponent: i32,
     /// A column is a vertex of the cone if its squared distance is below this times `(1 − e^{−ε})²`.
     pub vertex_distance: f64,
     /// The disclosed share of an erasure becomes `1 − L` if it differs by less.
@@ -499,7 +515,14 @@ pub(super) struct Rounding {
 
 impl Default for Rounding {
     fn default() -> Self {
-        Rounding { budget_margin: 1e-10, constant_share: 1e-14, vertex_distance: 1e-16, erasure_share: 1e-7 }
+        Rounding {
+            budget_margin: 1e-10,
+            constant_share: 1e-14,
+            first_share_exponent: -48,
+            last_share_exponent: -20,
+            vertex_distance: 1e-16,
+            erasure_share: 1e-7,
+        }
     }
 }
 
@@ -510,6 +533,8 @@ pub(super) struct ManyInputsTolerances {
     pub max_inputs: usize,
     /// Relative error of the eigenvalues of the information.
     pub eigenvalues: f64,
+    /// Vectors of its low-rank part count as linearly dependent within this.
+    pub dependence: f64,
     /// Nodes times inputs, and the fewest nodes: enough for a Student error.
     pub nodes_times_inputs: usize,
     pub min_nodes: usize,
@@ -538,6 +563,7 @@ impl Default for ManyInputsTolerances {
         ManyInputsTolerances {
             max_inputs: 10_000,
             eigenvalues: 1e-9,
+            dependence: 1e-11,
             nodes_times_inputs: 1 << 16,
             min_nodes: 24,
             standard_errors: 4.0,
@@ -550,6 +576,33 @@ impl Default for ManyInputsTolerances {
             pilot_nodes: 4,
             size_ratio: 1.08,
             bound_share: 0.2,
+        }
+    }
+}
+
+/// The simplex method for a single report.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OneUserTolerances {
+    /// Steps at most; typical are a few times `a`.
+    pub steps: usize,
+    /// A reduced cost below this share of the largest value is rounding.
+    pub reduced_cost: f64,
+    /// A shorter step counts as degenerate.
+    pub degenerate_step: f64,
+    /// A smaller coefficient does not limit a step.
+    pub min_pivot: f64,
+    /// Smaller weights are zero.
+    pub negligible_weight: f64,
+}
+
+impl Default for OneUserTolerances {
+    fn default() -> Self {
+        OneUserTolerances {
+            steps: 5_000,
+            reduced_cost: 1e-12,
+            degenerate_step: 1e-14,
+            min_pivot: 1e-11,
+            negligible_weight: 1e-12,
         }
     }
 }

@@ -25,12 +25,18 @@ impl ColumnGeneration<'_> {
         };
         let mut maxima: Vec<(f64, Direction)> = self.starts(solution).par_iter().map(climb).collect();
         maxima.sort_by(|l, r| r.0.total_cmp(&l.0));
-        let same = cone.distance(local.same_distance);
+        maxima.retain(|(reduced_cost, _)| *reduced_cost > least);
+        self.different(maxima, solution)
+    }
+
+    /// Those of the directions that differ from each other and from the columns of the solution. Nodes need not be as symmetric as the prior: the reduced
+    /// cost of a member of a present orbit is an error of the cubature.
+    fn different(&self, directions: Vec<(f64, Direction)>, solution: &Solution) -> Vec<(f64, Direction)> {
+        let tolerances = &self.problem.tolerances;
+        let same = self.problem.cone.distance(tolerances.local_search.same_distance);
         let mut chosen: Vec<(f64, Direction)> = Vec::new();
-        for (reduced_cost, direction) in maxima.into_iter().filter(|(reduced_cost, _)| *reduced_cost > least)
-        {
+        for (reduced_cost, direction) in directions {
             let direction = self.snapped_to_unit(direction);
-            // Nodes need not be as symmetric as the prior: the reduced cost of a member of a present orbit is an error of the cubature.
             let is_present = |column: &Column| column.members.iter().any(|m| m.distance(&direction) < same);
             if !solution.columns.iter().any(is_present)
                 && chosen.iter().all(|(_, other)| other.distance(&direction) > same)

@@ -12,6 +12,7 @@ use crate::design::PriorComponents;
 use crate::design::symmetry::Symmetry;
 use crate::design::tolerances::Tolerances;
 use crate::fisher::Point;
+use crate::model::prior::Dirichlet;
 
 /// Replicates of equal length, each with importance weights and calibrated weights of its own.
 pub(super) fn replicates(
@@ -29,16 +30,11 @@ pub(super) fn replicates(
         .collect();
     let block = |&(replicate, i): &(usize, usize)| {
         let (weight, component) = components[i];
-        let proposals = Proposals::new(component, request, length, tolerances);
-        let points = proposals.draw(request.seed, replicate * components.len() + i);
-        let mut nodes = rotated_nodes(&points, &rotations, tolerances);
-        nodes.iter_mut().for_each(|node| node.weight = proposals.importance_weight(&node.p));
-        let powers = proposals.least_powers();
-        let odds = request.disclosure_odds;
-        let factors = calibration_factors(component, &powers, odds, &nodes, length, &tolerances.calibration);
+        let stream = replicate * components.len() + i;
+        let mut nodes = weighted_nodes(component, &rotations, length, stream, request, tolerances);
         let even = weight / (nodes.len() * replicates) as f64;
-        nodes.iter_mut().zip(factors).for_each(|(node, factor)| node.weight *= even * factor);
-        nodes
+        nodes.iter_mut().for_each(|(node, factor)| node.weight *= even * *factor);
+        nodes.into_iter().map(|(node, _)| node).collect::<Vec<_>>()
     };
     Cubature {
         nodes: blocks.par_iter().flat_map_iter(block).collect(),
@@ -48,6 +44,25 @@ pub(super) fn replicates(
         omitted_weight: 0.0,
         standard_errors: tolerances.cubature.standard_errors,
     }
+}
+
+/// The nodes of one replicate of a component, with importance weights, and the factors that calibrate them.
+fn weighted_nodes(
+    component: &Dirichlet,
+    rotations: &[Vec<usize>],
+    length: usize,
+    stream: usize,
+    request: &CubatureRequest<'_>,
+    tolerances: &Tolerances,
+) -> Vec<(CubatureNode, f64)> {
+    let proposals = Proposals::new(component, request, length, tolerances);
+    let points = proposals.draw(request.seed, stream);
+    let mut nodes = rotated_nodes(&points, rotations, tolerances);
+    nodes.iter_mut().for_each(|node| node.weight = proposals.importance_weight(&node.p));
+    let powers = proposals.least_powers();
+    let odds = request.disclosure_odds;
+    let factors = calibration_factors(component, &powers, odds, &nodes, length, &tolerances.calibration);
+    nodes.into_iter().zip(factors).collect()
 }
 
 fn rotated_nodes(points: &[Point], rotations: &[Vec<usize>], tolerances: &Tolerances) -> Vec<CubatureNode> {

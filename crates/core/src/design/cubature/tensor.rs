@@ -3,8 +3,9 @@
 use super::{Cubature, CubatureNode, CubatureRequest};
 use crate::design::PriorComponents;
 use crate::design::tolerances::CubatureTolerances;
-use crate::fisher::Point;
 use crate::fisher::expectation::cubature::{gauss_points, logit_points};
+use crate::fisher::Point;
+use crate::model::prior::Dirichlet;
 
 /// A Gauss rule of the order that the contrast asks for, or `None` if that takes too many nodes. Its error is the difference to one order less.
 pub(super) fn gauss(
@@ -64,7 +65,7 @@ fn product_rule(
     tolerances: &CubatureTolerances,
     points: impl Fn(&[f64]) -> Vec<(f64, Point)>,
 ) -> Vec<CubatureNode> {
-    let of_component = |(weight, component): &(f64, &crate::model::prior::Dirichlet)| {
+    let of_component = |(weight, component): &(f64, &Dirichlet)| {
         let weight = *weight;
         let points = points(component.alpha()).into_iter();
         points

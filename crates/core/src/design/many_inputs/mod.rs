@@ -157,14 +157,14 @@ impl<'a> ManyInputs<'a> {
         priced: &[usize],
         nodes: &[OrderedNode],
     ) -> Result<Vec<EstimatedMean>> {
-        let eigenvalues = self.tolerances.eigenvalues;
+        let ManyInputsTolerances { eigenvalues, dependence, .. } = self.tolerances;
         let parts = sizes.iter().map(|(k, weight)| {
             let part = SubsetSelection::new(self.inputs(), *k, self.epsilon, eigenvalues);
             (*weight, Box::new(part) as Box<dyn FisherInformation + Send>)
         });
         let mixture = Mixture::new(parts.collect(), eigenvalues);
         let at = |(point, order): &OrderedNode| {
-            let inverse = mixture.structure(point)?.inverse_off_one(eigenvalues * 1e-2)?;
+            let inverse = mixture.structure(point)?.inverse_off_one(dependence)?;
             Some(Windows::new(&inverse, point, order, self.epsilon).reduced_costs(sizes, priced))
         };
         let values: Option<Vec<Vec<f64>>> = nodes.par_iter().map(at).collect();

@@ -13,15 +13,14 @@ mod simplex_method;
 use super::cone::Cone;
 use super::direction::Direction;
 use super::symmetry::Symmetry;
+use super::tolerances::Tolerances;
 use super::toward_privacy::within_level;
+use crate::numerics::dirichlet_mean::LinearForm;
 use crate::model::error::{Error, Result};
 use crate::model::prior::{Dirichlet, Prior};
 use crate::model::protocol::Protocol;
-use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::excess_entropy;
-
-/// The most inputs: `2^a` columns are priced in each step.
-const MAX_INPUTS: usize = 12;
+use simplex_method::LinearProgram;
 
 /// The protocol whose single report has the most information about `P`.
 #[derive(Clone, Debug)]
@@ -55,9 +54,10 @@ pub struct OneUserDesign {
 /// `epsilon` is out of range, there are more than twelve inputs, or the prior is a mixture or custom.
 pub fn best_for_one_user(prior: &Prior, epsilon: f64) -> Result<OneUserDesign> {
     super::Requirement::new(Some(epsilon), None)?;
-    let inputs = prior.inputs();
-    if inputs > MAX_INPUTS {
-        return Err(Error::DesignSize { a: inputs, most: MAX_INPUTS, limited: false });
+    let (inputs, tolerances) = (prior.inputs(), Tolerances::default());
+    let most = tolerances.limits.inputs_one_user;
+    if inputs > most {
+        return Err(Error::DesignSize { a: inputs, most, limited: false });
     }
     let cone = Cone::new(Some(epsilon));
     let distinct: Vec<usize> = (0..inputs).collect();
@@ -65,9 +65,9 @@ pub fn best_for_one_user(prior: &Prior, epsilon: f64) -> Result<OneUserDesign> {
     let directions: Vec<Direction> =
         sets.iter().map(|set| cone.vertex(set)).chain([Direction::constant(inputs)]).collect();
     let values = directions.iter().map(|v| information(prior, v)).collect::<Result<Vec<f64>>>()?;
-    let mut design = simplex_method::LinearProgram { directions, values }.solve(inputs)?;
+    let mut design = LinearProgram { directions, values, tolerances: tolerances.one_user }.solve(inputs)?;
     let rows = design.protocol.to_matrix()?.rows().map(<[f64]>::to_vec).collect();
-    design.protocol = within_level(rows, epsilon)?;
+    design.protocol = within_level(rows, epsilon, &tolerances.rounding)?;
     Ok(design)
 }
 

@@ -6,26 +6,17 @@ use faer::prelude::Solve;
 use super::OneUserDesign;
 use crate::design::direction::Direction;
 use crate::design::protocol_form::normalise_columns;
+use crate::design::tolerances::OneUserTolerances;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
 use crate::numerics::stop::check;
-
-/// Steps at most; typical are a few times `a`.
-const MAX_STEPS: usize = 5_000;
-/// A reduced cost below this share of the largest value is rounding.
-const REDUCED_COST_ROUNDING: f64 = 1e-12;
-/// A shorter step counts as degenerate.
-const DEGENERATE_STEP: f64 = 1e-14;
-/// A smaller coefficient does not limit a step.
-const MIN_PIVOT: f64 = 1e-11;
-/// Smaller weights are zero.
-const NEGLIGIBLE_WEIGHT: f64 = 1e-12;
 
 /// `maximise Σ θ_j f_j` over `θ ≥ 0` with `Σ θ_j v_j = 1`.
 pub(super) struct LinearProgram {
     pub directions: Vec<Direction>,
     /// `f_j`.
     pub values: Vec<f64>,
+    pub tolerances: OneUserTolerances,
 }
 
 impl LinearProgram {
@@ -34,19 +25,19 @@ impl LinearProgram {
         let is_single = |v: &Direction| v.deviations.iter().filter(|d| **d > 0.0).count() == 1;
         let mut basis: Vec<usize> =
             (0..self.directions.len()).filter(|&j| is_single(&self.directions[j])).collect();
-        let scale = self.values.iter().copied().fold(0.0, f64::max);
+        let rounding = self.tolerances.reduced_cost * self.values.iter().copied().fold(0.0, f64::max);
         let mut degenerate = 0;
-        for _ in 0..MAX_STEPS {
+        for _ in 0..self.tolerances.steps {
             check();
             let (theta, multipliers) = self.basic_solution(&basis, inputs);
-            let Some(entering) =
-                self.entering(&multipliers, REDUCED_COST_ROUNDING * scale, degenerate > inputs)
-            else {
+            let Some(entering) = self.entering(&multipliers, rounding, degenerate > inputs) else {
                 return Ok(self.design(&basis, &theta, multipliers));
             };
             let step = self.solve_basis(&basis, &self.directions[entering].values, inputs);
-            let Some((leaving, length)) = leaving(&basis, &theta, &step) else { break };
-            degenerate = if length > DEGENERATE_STEP { 0 } else { degenerate + 1 };
+            let Some((leaving, length)) = leaving(&basis, &theta, &step, self.tolerances.min_pivot) else {
+                break;
+            };
+            degenerate = if length > self.tolerances.degenerate_step { 0 } else { degenerate + 1 };
             basis[leaving] = entering;
         }
         Err(Error::DesignNotConverged)
@@ -91,7 +82,7 @@ impl LinearProgram {
 
     fn design(&self, basis: &[usize], theta: &[f64], mut multipliers: Vec<f64>) -> OneUserDesign {
         let inputs = multipliers.len();
-        let used = || basis.iter().zip(theta).filter(|(_, t)| **t > NEGLIGIBLE_WEIGHT);
+        let used = || basis.iter().zip(theta).filter(|(_, t)| **t > self.tolerances.negligible_weight);
         let row =
             |(j, t): (&usize, &f64)| self.directions[*j].values.iter().map(|v| t * v).collect::<Vec<_>>();
         let mut rows: Vec<Vec<f64>> = used().map(row).collect();
@@ -106,8 +97,8 @@ impl LinearProgram {
 }
 
 /// The leaving column: the place in the basis whose weight first reaches zero along the step, by the smallest index among equals, with the length of the step.
-fn leaving(basis: &[usize], theta: &[f64], step: &[f64]) -> Option<(usize, f64)> {
-    let reach = |i: usize| (step[i] > MIN_PIVOT).then(|| (i, (theta[i] / step[i]).max(0.0)));
+fn leaving(basis: &[usize], theta: &[f64], step: &[f64], min_pivot: f64) -> Option<(usize, f64)> {
+    let reach = |i: usize| (step[i] > min_pivot).then(|| (i, (theta[i] / step[i]).max(0.0)));
     let order = |l: &(usize, f64), r: &(usize, f64)| l.1.total_cmp(&r.1).then(basis[l.0].cmp(&basis[r.0]));
     (0..basis.len()).filter_map(reach).min_by(order)
 }

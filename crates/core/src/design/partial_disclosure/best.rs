@@ -20,20 +20,7 @@ impl<'a> PartialDisclosure<'a> {
         budget: f64,
         tolerances: &DisclosureTolerances,
     ) -> Option<(Self, Multipliers)> {
-        let inputs = symmetry.inputs();
-        let unit_leakages = unit_leakages(leakage, inputs);
-        // Start from the erasure that leaks the budget.
-        let erasure_odds = unit_leakages.iter().sum::<f64>() / budget - 1.0;
-        let mut search = OddsSearch {
-            components,
-            symmetry,
-            leakage,
-            tolerances,
-            unit_leakages,
-            ln_odds: vec![erasure_odds.ln(); inputs],
-            max_ln_odds: (tolerances.undisclosed_odds * (1.0 + erasure_odds)).ln(),
-            undisclosed: None,
-        };
+        let mut search = OddsSearch::from_erasure(components, symmetry, leakage, budget, tolerances);
         let nu = search.meet_budget(budget)?;
         let DisclosureTolerances { exact: quadrature, nodes_per_expansion, .. } = *tolerances;
         let mut best = PartialDisclosure {
@@ -62,7 +49,29 @@ impl<'a> PartialDisclosure<'a> {
     }
 }
 
-impl OddsSearch<'_> {
+impl<'a> OddsSearch<'a> {
+    /// Starts from the erasure that leaks the budget.
+    fn from_erasure(
+        components: &'a PriorComponents<'a>,
+        symmetry: &'a Symmetry,
+        leakage: &'a RowLeakage<'a>,
+        budget: f64,
+        tolerances: &'a DisclosureTolerances,
+    ) -> Self {
+        let unit_leakages = unit_leakages(leakage, symmetry.inputs());
+        let erasure_odds = unit_leakages.iter().sum::<f64>() / budget - 1.0;
+        OddsSearch {
+            components,
+            symmetry,
+            leakage,
+            tolerances,
+            unit_leakages,
+            ln_odds: vec![erasure_odds.ln(); symmetry.inputs()],
+            max_ln_odds: (tolerances.undisclosed_odds * (1.0 + erasure_odds)).ln(),
+            undisclosed: None,
+        }
+    }
+
     /// Finds the multiplier `ν` at which the best odds leak the budget: a safeguarded secant method in `ln ν`.
     fn meet_budget(&mut self, budget: f64) -> Option<f64> {
         let DisclosureTolerances { budget_error, multipliers, bracket_margin, .. } = *self.tolerances;

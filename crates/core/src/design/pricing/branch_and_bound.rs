@@ -129,9 +129,7 @@ impl<'a> BranchAndBound<'a> {
             if self.must_stop(bound, rule) || bound <= enough {
                 break;
             }
-            let is_above = |open: &BinaryHeap<Cell>| open.peek().is_some_and(|cell| cell.bound > enough);
-            let worst = std::iter::from_fn(|| is_above(&open).then(|| open.pop()).flatten());
-            let cells: Vec<Cell> = worst.take(self.tolerances.batch).collect();
+            let cells = worst_cells(&mut open, enough, self.tolerances.batch);
             let halves = self.halves(&cells, enough);
             self.adapt_reach(&halves);
             for half in halves {
@@ -247,6 +245,12 @@ impl<'a> BranchAndBound<'a> {
         };
         pairs.map(length).max_by(|l, r| l.0.total_cmp(&r.0)).map_or((0, 1), |(_, pair)| pair)
     }
+}
+
+/// Takes the cells of the largest bounds above `enough`.
+fn worst_cells(open: &mut BinaryHeap<Cell>, enough: f64, batch: usize) -> Vec<Cell> {
+    let is_above = |open: &BinaryHeap<Cell>| open.peek().is_some_and(|cell| cell.bound > enough);
+    std::iter::from_fn(|| is_above(open).then(|| open.pop()).flatten()).take(batch).collect()
 }
 
 /// NaN becomes +inf: it must not certify anything.
