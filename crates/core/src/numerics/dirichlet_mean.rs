@@ -302,7 +302,7 @@ pub fn mean_products_over_form(pairs: &[(f64, f64)]) -> Vec<f64> {
         pairs.iter().fold((f64::INFINITY, 0.0f64), |(s, l), (_, c)| (s.min(*c), l.max(*c)));
     let places = || (0..pairs.len()).flat_map(|x| (0..=x).map(move |z| (x, z)));
     let mut products = vec![0.0; places().count()];
-    // Times √(c_x c_z) no entry is above one, and they are of comparable size.
+    // Scaled by √(c_x c_z), no entry exceeds one and none dwarfs all the others.
     let roots: Vec<f64> = pairs.iter().map(|(_, c)| c.sqrt()).collect();
     let mut lower = vec![0.0; pairs.len()];
     trapezoids(-(largest * (2.0 + total)).ln(), -smallest.ln(), STEP_TOGETHER, &mut products, |u, values| {
