@@ -121,7 +121,7 @@ impl Patterns {
     }
 
     /// Merges equal patterns: different hash functions may give the same set, and at low privacy many users
-    /// do.
+    /// report the same set.
     pub(crate) fn merge(&mut self) {
         let mut order: Vec<usize> = (0..self.counts.len()).collect();
         order.sort_unstable_by_key(|j| self.pattern(*j));
