@@ -42,8 +42,8 @@ impl SquaredError {
 
     /// The worst of all distributions.
     pub(crate) fn worst(&self) -> Vec<f64> {
-        // A common shift changes only the rounding: votes of a nearly unfaithful protocol are so long that a
-        // sum of 1 beside them has few digits.
+        // A common shift changes only the rounding: the votes of a nearly unfaithful protocol are so long that
+        // a sum of 1 next to them has few digits.
         let longest = self.length.iter().copied().fold(0.0, f64::max);
         norm_sub(&self.length.iter().map(|h| (h - longest) / 2.0).collect::<Vec<_>>())
     }

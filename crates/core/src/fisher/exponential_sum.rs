@@ -36,7 +36,7 @@ pub struct ExponentialSum {
 const STEPS: [f64; 12] = [0.52, 0.48, 0.44, 0.40, 0.38, 0.36, 0.34, 0.32, 0.30, 0.28, 0.26, 0.24];
 
 impl ExponentialSum {
-    /// The shortest sum found for `1/s` on `[1, e^{ln_ratio}]` with relative error at most `tolerance`.
+    /// The shortest sum for `1/s` on `[1, e^{ln_ratio}]` with relative error at most `tolerance`.
     ///
     /// A `tolerance` below `1e-13` is treated as `1e-13`.
     pub fn reciprocal(ln_ratio: f64, tolerance: f64) -> Self {

@@ -54,7 +54,7 @@ pub(crate) fn mean(
         let Ok(stopped) = complete else { return best_so_far(&progress) };
         if draws.iter().flatten().any(|number| !number.is_finite()) {
             return Err(Absence::NoMethod {
-                what: "a draw of Monte Carlo is not finite, or its weights degenerate",
+                what: "a Monte Carlo draw is not finite, or its weights are degenerate",
             });
         }
         let (value, error) = regression(&draws);

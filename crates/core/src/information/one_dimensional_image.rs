@@ -72,7 +72,7 @@ impl Image {
         }
     }
 
-    /// `r_μ` and an estimate of its error, for at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
+    /// `r_μ` and an estimate of its error, for at most [`MAX_PLACES`] positions and `α0` up to [`MAX_TOTAL`].
     ///
     /// # Method and cost
     /// Next to a position the density is a power `δ^{α0−α_x−1}` of the distance, which is integrated in
@@ -142,7 +142,7 @@ impl Image {
     /// Nodes with their masses, ascending, for sums of functions of `L` that vary on the scale `width`. The
     /// masses sum to 1 up to the error of the density.
     ///
-    /// For at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
+    /// For at most [`MAX_PLACES`] positions and `α0` up to [`MAX_TOTAL`].
     pub(crate) fn nodes(&self, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
         let rule = legendre_on_unit(ORDERS[1]);
         let gap =

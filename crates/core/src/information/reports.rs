@@ -49,7 +49,7 @@ impl<'a> Source<'a> {
             return Ok(Source::Matrix(reduced));
         }
         if a as f64 * n as f64 > MAX_TABLE {
-            return Err(Absence::NoMethod { what: "the reports of so many users do not fit into memory" });
+            return Err(Absence::NoMethod { what: "the reports of this many users do not fit into memory" });
         }
         let none = Patterns::empty(protocol, 0)?;
         let bits = |bits: &crate::model::protocol::BitNoise| {

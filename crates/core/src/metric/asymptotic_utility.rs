@@ -246,7 +246,7 @@ fn of_fisher(
         utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;
     // The low-rank form fails where rounding leaves no positive definite matrix.
     if utility.value.is_nan() {
-        Err(Absence::NoMethod { what: "so ill-conditioned a mixture" })
+        Err(Absence::NoMethod { what: "a mixture this ill-conditioned" })
     } else {
         Ok(utility)
     }

@@ -95,7 +95,7 @@ fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
     };
     if matrix.inputs() > MAX_PLACES || dirichlet.total() > MAX_TOTAL {
         return Err(Absence::NoMethod {
-            what: "a protocol of rank 2 with more than 32 different inputs, or under a prior with alpha_0 above 2000",
+            what: "a protocol of rank 2 with more than 32 distinct inputs, or under a prior with alpha_0 above 2000",
         });
     }
     let (value, error) = Image::of_columns(matrix, dirichlet.alpha()).growth_constant();

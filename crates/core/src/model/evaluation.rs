@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a number was found. Later variants are weaker; a combination of numbers has the weakest method of its parts.
+/// How a number was computed. Later variants are weaker; a combination of numbers has the weakest method of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// A formula in elementary and special functions.
@@ -39,7 +39,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// A computed number, the method that found it and its error.
+/// A computed number, its method and its error.
 ///
 /// `error` is an absolute bound or, for [`Method::MonteCarlo`], a standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Evaluation {
     pub value: f64,
     /// Absolute error bound, or standard error for Monte Carlo.
     pub error: f64,
-    /// How the number was found.
+    /// How the number was computed.
     pub method: Method,
 }
 

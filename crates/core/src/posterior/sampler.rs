@@ -159,7 +159,7 @@ fn log_evidence(
     options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
     if !is_affordable(&problem.target) {
-        return Err("the walks from the prior to the posterior would take too long for so many values");
+        return Err("the walks from the prior to the posterior would take too long for this many values");
     }
     let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
     let one = |i: usize| {

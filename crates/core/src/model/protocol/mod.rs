@@ -10,7 +10,7 @@
 //! assert_eq!(grr.level()?, 1.0);
 //! assert!(grr.to_matrix().is_err()); // 10^12 entries
 //!
-//! // Randomised response whose first two answers are then no longer told apart:
+//! // Randomised response, after which the first two answers are merged:
 //! let coarse = Protocol::composition(vec![Protocol::grr(3, 1.0)?, Protocol::deterministic(vec![0, 0, 1])?])?;
 //! assert_eq!(coarse.rank()?.value, 2);
 //! # Ok::<(), sottovoce::Error>(())
