@@ -428,9 +428,9 @@ fn everyday_posteriors_have_their_evidence() {
 }
 
 /// Sixty random cases; in the short run twenty of the cheapest. At most one in twenty may be refused. In the
-/// full run, with one value per case, the number of values beyond 1.96 standard errors must not be one that a
-/// rate of 5 % exceeds with probability below one in a thousand, and the mean of `z²` must show that errors
-/// are not overstated several times.
+/// full run, with one value per case, the number of values beyond 1.96 standard errors must be plausible for a
+/// rate of 5 % (tail probability at least one in a thousand), and the mean of `z²` must show that errors are
+/// not overstated several times.
 #[test]
 fn random_cases_are_right() {
     let answers = answers(&["random"], &CHEAP);

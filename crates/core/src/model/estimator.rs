@@ -7,7 +7,7 @@ use super::error::Error;
 /// The ways to estimate frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// The unbiased linear estimator: the mean of a score for each report.
+    /// The unbiased linear estimate: the mean of the votes of all reports.
     Linear,
     /// Base-Pos: negative estimates become 0.
     Clip,
