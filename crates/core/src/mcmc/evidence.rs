@@ -39,7 +39,7 @@ const APPROACH: [usize; 2] = [60, 12];
 /// Largest variance of `D` on a walk. Exact rows are chosen so that it is about a twentieth of this.
 const MAX_SPREAD: f64 = 10.0;
 
-/// Most elementary steps of a walk for a posterior: a few seconds.
+/// Largest number of elementary steps of a walk for a posterior: a few seconds.
 const MOST_STEPS: f64 = 2e9;
 
 /// Whether a walk takes seconds rather than minutes.

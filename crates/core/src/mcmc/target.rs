@@ -1,7 +1,7 @@
 //! The distribution that the chains sample: `prior · e^{βL̂}`, where the surrogate `L̂` approximates the
 //! log-likelihood `L`.
 //!
-//! # The followed likelihood
+//! # The surrogate likelihood
 //! A step of a chain moves mass between two values and needs the change of `L`. Summed over all distinct
 //! reports that is `O(n)` per step. So the rows are split in two:
 //!
@@ -35,7 +35,7 @@ use crate::numerics::stop::check;
 /// of `D` over 720.
 const MAX_VARIANCE: f64 = 0.5;
 
-/// Most entries of exact rows: 128 MiB.
+/// Largest number of entries of exact rows: 128 MiB.
 const MAX_EXACT_ENTRIES: usize = 1 << 24;
 
 /// Steps of expectation maximisation to find the first centre.

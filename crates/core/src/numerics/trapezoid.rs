@@ -1,6 +1,6 @@
 //! The trapezoidal rule on the whole line, for integrands in `u = ln t`.
 //!
-//! # Why it is enough
+//! # Why it suffices
 //! Every integral of this crate over `t ∈ (0, ∞)` has an integrand built from `(1 + r t)^{−α}` with `r ≥ 0`. In
 //! `u = ln t` it decays exponentially at both ends, and it is analytic and bounded in the strip `|Im u| ≤ π/2`,
 //! because `|1 + r t| ≥ 1` wherever `Re t ≥ 0`, whatever α is. The trapezoidal rule of step `h` then has the error
