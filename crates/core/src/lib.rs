@@ -1,10 +1,11 @@
 //! Privacy and utility of local differential privacy protocols, in the units of information theory.
 //!
-//! Each of `n` users holds one of `a` values, randomises it with a published protocol `Q`, and sends only the report. This crate answers how much a report
-//! hides of its user's value, how much all reports teach about the population, and what collected reports say about its frequencies.
+//! Each of `n` users holds one of `a` values, randomises it with a published protocol `Q`, and sends only the
+//! report. This crate computes how much of a user's value a report hides, how much all reports together teach
+//! about the population, and what collected reports say about its frequencies.
 //!
-//! **Before a collection:** put a [`Protocol`] under a [`Prior`] and ask the [`Analysis`] for any [`Metric`]. Every number comes with its method and its
-//! error ([`Evaluation`]), in nats.
+//! **Before a collection:** combine a [`Protocol`] with a [`Prior`] and ask the [`Analysis`] for any
+//! [`Metric`]. Every number comes with its method and its error ([`Evaluation`]), in nats.
 //!
 //! ```
 //! use sottovoce::{Analysis, Metric, Prior, Protocol};
@@ -19,7 +20,8 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 //!
-//! **After it:** count the reports as [`Tallies`]; [`posterior`] gives the distribution of every frequency, [`estimate`] point estimates with intervals.
+//! **After a collection:** count the reports as [`Tallies`]. [`posterior`] gives the distribution of every
+//! frequency, [`estimate`] gives point estimates with confidence intervals.
 //!
 //! ```
 //! use sottovoce::posterior::{PosteriorOptions, posterior};
@@ -32,8 +34,9 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 //!
-//! **To choose:** [`design`] finds the best protocol for a privacy requirement, with a certificate; [`accuracy`] how far estimates are off on average;
-//! [`information`] the quantities behind the utilities. [`stop`] ends long computations from outside.
+//! **To choose a protocol:** [`design`] finds the best one for a privacy requirement, with a certificate;
+//! [`accuracy`] gives the expected error of the estimates; [`information`] computes the quantities behind the
+//! utilities. [`stop`] ends long computations from outside.
 //!
 //! Randomising real values needs exact arithmetic and a secure generator: that is the crate `sottovoce-collect`. Features: `parallel` (default), `serde`.
 

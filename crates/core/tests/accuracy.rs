@@ -1,4 +1,4 @@
-//! Accuracy against enumeration of all reports, and the laws it obeys.
+//! Accuracy against enumeration of all reports, and the identities it satisfies.
 
 mod strategies;
 
@@ -39,7 +39,7 @@ fn enumerated(protocol: &Protocol, p: &[f64], estimator: Estimator, distance: Di
         let tallies = Tallies::new(protocol, counts).unwrap();
         let estimation = Estimation::new(protocol, Reports::Tallies(tallies), 0.9).unwrap();
         let found = estimation.estimate(estimator);
-        // A report that tells nothing (all bits set, say) leaves every distribution equally likely.
+        // A report without information (all bits set, say) leaves every distribution equally likely.
         let Ok(found) = found else { return f64::NAN };
         sum += orders * q[i] * q[j] * q[k] * distance.between(p, &found.values);
     }
@@ -62,8 +62,8 @@ fn the_squared_error_of_linear_estimates_is_exact() {
     }
 }
 
-/// Every way of simulating, every kind of estimator and every distance, against enumeration. 45 comparisons at 4.5 standard errors: the false-alarm
-/// rate is below 4e-4.
+/// Every simulation method, every estimator and every distance, against enumeration. 45 comparisons at 4.5
+/// standard errors: the false-alarm rate is below 4e-4.
 #[test]
 fn simulated_accuracies_are_those_of_all_reports() {
     let p = [0.6, 0.3, 0.1];
@@ -80,7 +80,8 @@ fn simulated_accuracies_are_those_of_all_reports() {
                 }
                 let found = found.unwrap().evaluation;
                 assert_eq!(found.method, Method::MonteCarlo);
-                // Three reports of at least half of all values each are never significant: Base-Cut always answers 0.
+                // Three reports that each support at least half of all values are never significant: Base-Cut
+                // always gives 0.
                 let halves = matches!(protocol, Protocol::LocalHash(_) | Protocol::SubsetSelection(_));
                 let constant = estimator == Estimator::BaseCut && halves;
                 assert!(found.error <= 0.0101 * found.value, "{found:?}");
@@ -94,7 +95,8 @@ fn simulated_accuracies_are_those_of_all_reports() {
     }
 }
 
-/// The average over a prior with few points is that of the points; over a Dirichlet prior it agrees with its own draws.
+/// The average over a prior with few points is the weighted mean over the points; over a Dirichlet prior it
+/// agrees with draws from it.
 #[test]
 fn averages_over_priors_are_averages() {
     let settings = AccuracyOptions::default();
@@ -170,7 +172,7 @@ fn threads_do_not_matter() {
     assert_eq!(run(1), run(3));
 }
 
-/// Under the prior that made the data, no estimate from reports beats what the prior alone costs by more than the reports tell; and more users help.
+/// Averaged over the prior, the error of every estimator decreases with more users.
 #[test]
 fn more_users_are_more_accurate() {
     let (protocol, prior) = (Protocol::grr(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
@@ -186,8 +188,8 @@ fn more_users_are_more_accurate() {
     }
 }
 
-/// On average over the prior, the posterior mean has the smallest squared error; and for the truth it is Bayes' well-known
-/// `(α + s)/(α0 + n)`, whose error is `Σ_x Var(P_x) α0/(α0 + n)`.
+/// Averaged over the prior, the posterior mean has the smallest squared error; for the identity protocol it
+/// is the well-known `(α + s)/(α0 + n)`, whose error is `Σ_x Var(P_x) α0/(α0 + n)`.
 #[test]
 fn nothing_is_nearer_than_the_posterior_mean() {
     let prior = Prior::dirichlet(vec![0.5, 1.0, 3.0]).unwrap();

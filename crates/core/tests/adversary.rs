@@ -1,12 +1,15 @@
-//! A standing adversary: independent methods against which the library's answers are held.
+//! A standing adversary: independent methods to check the library's answers.
 //!
-//! The methods in `adversary/` are code of their own. They share nothing with the library but the protocol's matrix (for unary encodings and hashes of more than seven values not even this, but the bits'
-//! probabilities), and they are proven here against literal sums and against each other. What they found for named and random cases stands in
-//! `golden/adversary.txt`; the library is compared with it.
+//! The methods in `adversary/` are separate code. They share only the protocol's matrix with the library (for
+//! unary encodings and hashes of more than seven values not even this, only the probabilities of the bits),
+//! and are verified here against literal sums and against each other. Their results for named and random
+//! cases are in `golden/adversary.txt`; the library is compared with them.
 //!
 //! # False alarms
-//! Each value must be within four combined standard errors. All seeds are fixed, so a test that passes goes on passing until a value changes; then about 300 values that
-//! are compared make a false alarm in one of fifty changes, more for errors from few draws. The bounds of the rates have probabilities below one in a thousand.
+//! Each value must be within four combined standard errors. All seeds are fixed, so a test that passes keeps
+//! passing until a value changes. The comparison of about 300 values then gives a false alarm in one of fifty
+//! changes, more often for errors from few draws. The bounds on the rates have probabilities below one in a
+//! thousand.
 
 #![allow(missing_docs)]
 
@@ -30,12 +33,12 @@ use adversary::reference::{Case, Data, Reference, Value, references};
 use adversary::{enumeration, importance, named_cases, particle_filter, quadrature, random_cases, tempering};
 use sottovoce::{Evaluation, information, posterior};
 
-/// All cases, each with the independent method that answers it.
+/// All cases, each with its independent method.
 fn cases() -> Vec<(Case, Method)> {
     [named_cases::cases(), random_cases::cases()].concat()
 }
 
-/// Prints the lines that `golden/adversary.txt` lacks: take lines away and run this to make them anew.
+/// Prints the lines missing from `golden/adversary.txt`: delete lines and run this to regenerate them.
 #[test]
 #[ignore = "half an hour for all lines"]
 fn print_missing_references() {
@@ -45,7 +48,8 @@ fn print_missing_references() {
     }
 }
 
-/// A file that is older than the cases, or was edited, would compare the library with answers to other questions.
+/// A file that is older than the cases, or was edited, would compare the library with answers to other
+/// questions.
 #[test]
 fn the_references_are_those_of_the_cases() {
     let references = references();
@@ -65,7 +69,7 @@ fn source(words: &str) -> Source {
     Case { name: String::new(), words: words.to_owned(), prior, data: Data::Users(0) }.source()
 }
 
-/// Priors for three values: sparse, ordinary, sure, and two far parts.
+/// Priors for three values: sparse, ordinary, concentrated, and two distant components.
 fn priors() -> [Mixture; 4] {
     let single = |alpha: &[f64]| Mixture::single(alpha.to_vec());
     let parts = vec![vec![160.0, 20.0, 20.0], vec![20.0, 160.0, 20.0]];
@@ -86,8 +90,9 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, (squares / count / (count - 1.0)).sqrt())
 }
 
-/// Quadrature, importance sampling, tempering and the filter against the literal sum over the values of six users. Sampled evidence is a mean over 40
-/// runs; four of its standard errors are allowed, which 40 values of Student's t exceed in one of 3,600: 41 comparisons make a false alarm in one of 90.
+/// Quadrature, importance sampling, tempering and the particle filter against the literal sum over the values
+/// of six users. Sampled evidence is a mean over 40 runs. Four standard errors are allowed, which 40 values
+/// of Student's t exceed in one of 3,600: 41 comparisons give a false alarm in one of 90.
 #[test]
 fn all_methods_find_the_evidence_of_few_users() {
     let mut rng = stream(7, 0);
@@ -122,8 +127,9 @@ fn check_evidence(collection: &Collection, prior: &Mixture, what: &str) {
     }
 }
 
-/// `I(Y⃗;P)` by filter, tempering and importance sampling against the sum over all tallies of reports. The two sides of the certified methods must enclose it within four standard errors;
-/// 30 comparisons make a false alarm in one of 500.
+/// `I(Y⃗;P)` by particle filter, tempering and importance sampling against the sum over all tallies of
+/// reports. The two bounds of the certified methods must bracket it within four standard errors; 30
+/// comparisons give a false alarm in one of 500.
 #[test]
 fn all_methods_find_the_information_of_few_users() {
     for (words, n) in [("grr 3 2", 6), ("matrix 2 3 0.5 0 1 0.5 1 0", 12)] {
@@ -149,7 +155,8 @@ fn all_methods_find_the_information_of_few_users() {
     }
 }
 
-/// Reports that are the truth tell what the users know, which is a finite sum. The control variate leaves no variance.
+/// Reports of the true values carry the users' full information, which is a finite sum. The control variate
+/// removes all variance.
 #[test]
 fn the_filter_knows_what_the_truth_tells() {
     let (prior, identity) =
@@ -165,7 +172,8 @@ fn the_filter_knows_what_the_truth_tells() {
     assert!((by_sum - particle_filter::users_information(&priors()[0].parts[0], 5)).abs() < 1e-8);
 }
 
-/// Importance sampling and tempering against quadrature, all moments: 4 errors each, of about 200 correlated values, a false alarm in one of 80.
+/// Importance sampling and tempering against quadrature, all moments: 4 standard errors each, about 200
+/// correlated values, a false alarm in one of 80.
 #[test]
 fn sampled_moments_are_those_of_quadrature() {
     let mut rng = stream(11, 0);
@@ -192,7 +200,8 @@ fn assert_near(found: &[Value], exact: &[Value], what: &str) {
     }
 }
 
-/// Reports that merge two of three values: `P_0 + P_1` is a beta distribution, split by the prior, also for a million users.
+/// Reports that merge two of three values: `P_0 + P_1` has a beta distribution, split by the prior, even for
+/// a million users.
 #[test]
 fn quadrature_follows_a_thin_ridge() {
     let rows = [(vec![1.0, 1.0, 0.0], 600_000), (vec![0.0, 0.0, 1.0], 400_000)];
@@ -215,7 +224,7 @@ fn quadrature_follows_a_thin_ridge() {
 
 // The library against the references.
 
-/// One value of the library beside the independent one.
+/// One value of the library next to the independent one.
 #[derive(Clone, Debug)]
 struct Comparison {
     what: String,
@@ -233,7 +242,7 @@ impl Comparison {
         self.found.1.hypot(self.reference.1)
     }
 
-    /// Whether chance has a part in it: numbers that are exact on both sides have no rate.
+    /// Whether the comparison is random: numbers that are exact on both sides do not count towards the rate.
     fn sampled(&self) -> bool {
         self.error() > 1e-5 * self.reference.0.abs()
     }
@@ -248,14 +257,14 @@ impl Comparison {
     }
 }
 
-/// What the library says about a case: values, and what it refuses.
+/// The library's answer to a case: values, and refusals.
 #[derive(Default)]
 struct Answer {
     values: Vec<Comparison>,
     refusals: Vec<String>,
 }
 
-/// Random cases of the quick run.
+/// Random cases of the short run.
 const CHEAP: [&str; 20] = [
     "random information 0,",
     "random information 5,",
@@ -283,7 +292,7 @@ fn full() -> bool {
     std::env::var_os("SOTTOVOCE_FULL").is_some()
 }
 
-/// Draws of every third random case of information, so that errors which are stated after few draws are tested too.
+/// Draws of every third random case of information, so that errors estimated from few draws are tested too.
 const FEW_DRAWS: u64 = 200;
 
 fn information_options(number: Option<usize>) -> information::InformationOptions<'static> {
@@ -350,7 +359,8 @@ fn of_posterior(reference: &Reference, found: &posterior::Posterior) -> Answer {
     answer
 }
 
-/// How much larger the standard error of a standard deviation is than that of the mean: `√(κ − 1)/2`, with the kurtosis `κ` of the draws, and at least that of normal ones.
+/// The ratio of the standard error of a standard deviation to that of the mean: `√(κ − 1)/2`, with the
+/// kurtosis `κ` of the draws, at least that of normal ones.
 fn sd_factor(draws: &[Vec<f64>], x: usize) -> f64 {
     let count = draws.len() as f64;
     let mean = draws.iter().map(|d| d[x]).sum::<f64>() / count;
@@ -359,7 +369,7 @@ fn sd_factor(draws: &[Vec<f64>], x: usize) -> f64 {
     0.5 * (kurtosis.max(3.0) - 1.0).sqrt()
 }
 
-/// The answers to the quick cases, in the full run to all whose names begin so.
+/// The answers to the quick cases, or in the full run to all cases whose names begin with one of these.
 fn answers(of: &[&str], quick: &[&str]) -> Vec<Answer> {
     let wanted = if full() { of } else { quick };
     let chosen = |r: &Reference| wanted.iter().any(|name| r.case.name.starts_with(name));
@@ -368,7 +378,7 @@ fn answers(of: &[&str], quick: &[&str]) -> Vec<Answer> {
     references.iter().map(answer).collect()
 }
 
-/// No value is further off than four combined standard errors.
+/// No value is off by more than four combined standard errors.
 fn assert_near_references(answers: &[Answer]) {
     let far = |c: &&Comparison| c.z().is_nan() || c.z().abs() > 4.0;
     let wrong: Vec<String> =
@@ -380,7 +390,7 @@ fn refusals(answers: &[Answer]) -> Vec<&String> {
     answers.iter().flat_map(|a| &a.refusals).collect()
 }
 
-/// All values are right, and none is refused.
+/// All values are correct, and none is refused.
 fn assert_right(of: &[&str], quick: &[&str]) {
     let answers = answers(of, quick);
     assert_near_references(&answers);
@@ -417,8 +427,10 @@ fn everyday_posteriors_have_their_evidence() {
     assert_right(&["evidence"], &["evidence, OUE"]);
 }
 
-/// Sixty random cases; twenty of the cheapest in the quick run. At most one in twenty may be refused. In the full run the number of values beyond 1.96 errors, one value a case, must be
-/// one that a rate of 5 % exceeds with a probability of less than one in a thousand, and the mean of `z²` must tell that errors are not stated several times too large.
+/// Sixty random cases; in the short run twenty of the cheapest. At most one in twenty may be refused. In the
+/// full run, with one value per case, the number of values beyond 1.96 standard errors must be plausible for a
+/// rate of 5 % (tail probability at least one in a thousand), and the mean of `z²` must show that errors are
+/// not overstated several times.
 #[test]
 fn random_cases_are_right() {
     let answers = answers(&["random"], &CHEAP);

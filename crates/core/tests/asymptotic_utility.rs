@@ -157,7 +157,8 @@ impl Square {
     }
 }
 
-/// Square matrices, whose utilities are sums of one-dimensional integrals, in 34 digits; treated here as any matrix.
+/// Square matrices, whose utilities are sums of one-dimensional integrals, in 34 digits; treated here as
+/// general matrices.
 #[rustfmt::skip]
 const EXTREMES: &[(Square, &[f64], f64)] = &[
     (Square::Grr(1e-06), &[0.01, 0.01], -15.234449091168909),
@@ -281,7 +282,8 @@ fn closed_forms_meet_the_capacity() {
 
 #[test]
 fn relabelling_inputs_changes_nothing() {
-    // More outputs than inputs, zeros, and corners of the simplex: no formula, and other sticks for each order.
+    // More outputs than inputs, zeros, and corners of the simplex: no closed form, and different sticks for
+    // each ordering.
     let rows = [0.5, 0.0, 0.25, 0.0, 0.5, 0.25, 0.5, 0.25, 0.0, 0.0, 0.25, 0.5];
     let alpha = [0.01, 0.05, 0.3];
     let relabelled = |order: [usize; 3]| {

@@ -1,4 +1,4 @@
-//! Designs against laws, and against numbers from other sources.
+//! Designs against laws and against independently computed numbers.
 
 use proptest::prelude::*;
 use sottovoce::design::{
@@ -33,7 +33,7 @@ fn design(prior: &Prior, epsilon: Option<f64>, least: Option<f64>) -> (Protocol,
     (design.protocol, design.certificate.gap)
 }
 
-/// Rounding does not raise the level: the doubles of a protocol keep it to the last bit.
+/// Rounding does not raise the level: the written protocol keeps it to the last bit.
 #[test]
 fn designs_for_one_user_and_blocks_keep_their_level_exactly() {
     let mut state = 7u64;
@@ -107,7 +107,7 @@ fn erasure_is_not_best_under_a_concentrated_prior() {
     assert!(participation(&protocol, &prior) > 0.6, "{}", participation(&protocol, &prior));
 }
 
-/// The `ε ≤ 2` of a family with the least average privacy 0.7, by bisection.
+/// The member of a family with the largest `ε ≤ epsilon` whose average privacy is at least `least`, by bisection.
 fn tuned(family: impl Fn(f64) -> Protocol, prior: &Prior, epsilon: f64, least: f64) -> Protocol {
     let (mut low, mut high) = (1e-3, epsilon);
     if privacy(&family(epsilon), prior) >= least {
@@ -147,7 +147,8 @@ fn many_inputs_have_the_best_subset_size() {
     }
 }
 
-/// One solver serves up to twelve inputs and another one more; both find the size that is best by the metric itself.
+/// One solver is used up to twelve inputs and another beyond; both choose the size that the metric itself
+/// finds best.
 #[test]
 fn both_solvers_agree_with_the_metric() {
     for a in [12, 13] {
@@ -185,7 +186,7 @@ fn average_privacy_can_be_required_for_eight_inputs_under_a_symmetric_prior() {
     assert!(privacy(&protocol, &prior) >= 0.85 && protocol.level().unwrap() <= 2.0);
 }
 
-/// A designed matrix is rounded so that its level is kept and zeros stay zeros.
+/// A designed matrix is rounded so that no level is exceeded and no zero is lost.
 #[test]
 fn matrices_keep_their_level_and_their_zeros() {
     let prior = Prior::dirichlet(vec![0.5, 2.0, 1.0]).unwrap();
@@ -203,7 +204,7 @@ fn matrices_keep_their_level_and_their_zeros() {
     assert_eq!(protocol.level().unwrap(), f64::INFINITY);
 }
 
-/// Where `E[1/P_x]` is infinite, every optimum has the unit row of `x`: some users disclose the value.
+/// Where `E[1/P_x]` is infinite, some users report `x` truthfully; nearly truthful is not enough.
 #[test]
 fn values_with_infinite_mean_inverse_are_disclosed() {
     for alpha in [vec![1.1, 1.05, 2.0], vec![0.5, 1.2, 3.0], vec![0.9, 1.0, 1.3]] {
@@ -221,7 +222,8 @@ fn values_with_infinite_mean_inverse_are_disclosed() {
     }
 }
 
-/// Where little may leak, unit rows have small weights and large sensitivities, whose errors must be small relative to that.
+/// Where little may leak, informative rows are rare and valuable: their means must have relative, not
+/// absolute, accuracy.
 #[test]
 fn average_privacy_may_be_close_to_one() {
     let cases: [(&[f64], f64); 5] = [
@@ -229,7 +231,7 @@ fn average_privacy_may_be_close_to_one() {
         (&[0.45, 0.8, 0.92], 0.9999),
         (&[1.0, 1.5, 1.5, 0.5], 0.999),
         (&[1.2, 1.3, 1.15, 1.25, 5.0], 0.97),
-        // The optimum has one row more than a partial disclosure protocol, of small weight and with a zero at the third value.
+        // Besides the truthful rows and the constant one there is a rare row for all values but the third.
         (&[0.0235, 0.966, 0.525, 0.0174], 0.999),
     ];
     for (alpha, least) in cases {
@@ -240,7 +242,8 @@ fn average_privacy_may_be_close_to_one() {
     }
 }
 
-/// With `ε` a thousand times smaller and the leakage a million times, every protocol has a million times less information.
+/// With `ε` a thousand times smaller and the leakage a million times, every protocol carries a million times
+/// less information.
 #[test]
 fn high_privacy_scales() {
     let prior = Prior::dirichlet(vec![0.5, 1.0, 2.0]).unwrap();
@@ -274,13 +277,13 @@ fn a_projective_plane_loses_little_utility() {
     assert!(few < many + 1e-5 && few > many - 0.05, "{few} {many}");
 }
 
-/// A random `ε`-LDP matrix: rows of random entries, made column-stochastic by a last row where that is possible.
+/// A random `ε`-LDP matrix: rows of random heights, made column-stochastic by a last row if possible.
 fn random_protocol(heights: &[Vec<f64>], epsilon: f64) -> Option<Protocol> {
     let a = heights[0].len();
     let mut rows: Vec<Vec<f64>> =
         heights.iter().map(|row| row.iter().map(|h| 1.0 + h * epsilon.exp_m1()).collect()).collect();
     let sums: Vec<f64> = (0..a).map(|x| rows.iter().map(|row| row[x]).sum()).collect();
-    // The last row 1 − s·sum must itself be within e^ε.
+    // The remainder 1 − s·sum must itself be within e^ε.
     let most = sums.iter().copied().fold(0.0, f64::max);
     let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
     let scale = epsilon.exp_m1() / (epsilon.exp() * most - least);
@@ -313,7 +316,7 @@ proptest! {
         let heights: Vec<Vec<f64>> = heights.iter().map(|row| row[..a].to_vec()).collect();
         others.extend(random_protocol(&heights, epsilon));
         for other in others {
-            // Utilities have an error of 1e-6.
+            // Utilities are accurate to 1e-6.
             prop_assert!(best + gap + 3e-6 >= utility(&other, &prior), "{other:?} beats {protocol:?}");
         }
     }

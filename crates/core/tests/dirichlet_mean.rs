@@ -7,7 +7,8 @@ use sottovoce::numerics::trapezoid::Bounded;
 
 include!("tables/dirichlet_mean.rs");
 
-/// Largest relative error of a mean over the table. The stated bound must hold everywhere and be worth having.
+/// Largest relative error of a mean over the table. The stated bound must hold everywhere and be reasonably
+/// tight.
 fn worst(
     mean: impl Fn(&LinearForm) -> Bounded,
     value: impl Fn(&(&[(f64, f64)], f64, f64, f64)) -> f64,

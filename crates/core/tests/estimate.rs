@@ -55,8 +55,9 @@ fn faithful_kinds() -> Vec<Protocol> {
     ]
 }
 
-/// All pairs of reports, weighted by their probability: the mean of the linear estimate is the truth, and the mean of the stated
-/// covariance is (n − 1)/n of the true one, as for every variance that is taken around an estimated mean.
+/// All pairs of reports, weighted by their probability: the mean of the linear estimate is the true value,
+/// and the mean of the stated covariance is (n − 1)/n of the true one, as for every variance around an
+/// estimated mean.
 #[test]
 fn linear_estimates_are_unbiased_and_know_their_covariance() {
     let p = [0.6, 0.3, 0.1];
@@ -90,7 +91,8 @@ fn linear_estimates_are_unbiased_and_know_their_covariance() {
     }
 }
 
-/// Least squares at the uniform distribution has the least variance there: less than another left inverse of the same matrix.
+/// Least squares at the uniform distribution has the smallest variance there: less than another left inverse
+/// of the same matrix.
 #[test]
 fn least_squares_beat_the_usual_votes_of_unary_encoding() {
     let ue = Protocol::oue(3, 1.0).unwrap();
@@ -132,8 +134,8 @@ fn supports_say_as_much_as_tallies_to_a_linear_estimate() {
     }
 }
 
-/// Base-Cut shows a value that nobody holds with the probability that it states, 0.05/a, or less: the exact probability over all triples of reports. Reports that
-/// happen to agree are no proof by themselves.
+/// Base-Cut shows a value that no user holds with at most the stated probability 0.05/a: the exact
+/// probability over all triples of reports. Reports that happen to agree are not significant by themselves.
 #[test]
 fn values_that_nobody_holds_are_cut() {
     let p = [0.7, 0.3, 0.0];
@@ -171,7 +173,7 @@ fn what_cannot_be_estimated_is_refused() {
     assert_eq!(estimation.estimate(Estimator::MaximumLikelihood).unwrap_err(), Error::NothingTold);
 }
 
-/// Water-filling, packed bits and rows of a matrix are three ways to one maximum.
+/// Water-filling, packed bits and matrix rows give the same maximum.
 #[test]
 fn structure_finds_the_same_maximum_as_the_matrix() {
     let p = [0.55, 0.25, 0.15, 0.05, 0.0];
@@ -206,7 +208,7 @@ fn structure_finds_the_same_maximum_as_the_matrix() {
     }
 }
 
-/// At a = 2 the maximum can be found by trying.
+/// At a = 2 the maximum can be found by a grid search.
 #[test]
 fn no_distribution_on_a_fine_grid_is_more_likely() {
     for protocol in [
@@ -230,7 +232,8 @@ fn no_distribution_on_a_fine_grid_is_more_likely() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The certificate of a search that was stopped early bounds what a longer search, and any other distribution, can gain.
+    /// The certificate of a search that was stopped early bounds the gain of a longer search, and of any
+    /// other distribution.
     #[test]
     fn the_gap_bounds_what_is_missing(
         protocol in any_protocol(),
@@ -272,10 +275,11 @@ proptest! {
     }
 }
 
-/// Intervals of 90 % hold the truth in 90 % of 400 collections, also for a value that nobody holds.
+/// Intervals of 90 % contain the true value in 90 % of 400 collections, also for a value that no user holds.
 ///
-/// The number of misses of one interval is binomial(400, 0.1) if the level is exact: mean 40, standard deviation 6. More than 64 misses have
-/// probability below 1e-4 a cell; intervals that are carried over, or cut at 0, may miss less. With 72 cells the false-alarm rate is below 1 %.
+/// The number of misses of one interval is binomial(400, 0.1) if the level is exact: mean 40, standard
+/// deviation 6. More than 64 misses have probability below 1e-4 per cell; intervals carried over from the
+/// linear estimate, or cut at 0, may miss less. With 72 cells the false-alarm rate is below 1 %.
 #[test]
 fn intervals_cover_as_often_as_they_say() {
     let p = [0.5, 0.3, 0.2, 0.0];

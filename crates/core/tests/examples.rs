@@ -1,4 +1,4 @@
-//! The examples print what their first lines show.
+//! The examples print the output shown in their first lines.
 
 #[allow(dead_code)] // Their `main`.
 #[path = "../examples/choose_protocol.rs"]

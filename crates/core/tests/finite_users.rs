@@ -81,7 +81,7 @@ fn check(found: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(off < tolerance, "{what}: {found:e}, expected {expected:e}, off by {off:e}");
 }
 
-/// `h(P)` of a Dirichlet distribution, which the golden file needs for the digits.
+/// `h(P)` of a Dirichlet distribution, needed for the digit utility in the golden file.
 fn prior_entropy(dirichlet: &Dirichlet) -> Evaluation {
     let psi = |z: f64| (libm_ln_gamma(z + 1e-5) - libm_ln_gamma(z - 1e-5)) / 2e-5;
     let (alpha, total) = (dirichlet.alpha(), dirichlet.total());
@@ -123,7 +123,8 @@ fn finite_values_agree_with_the_reference() {
                 }
                 other => panic!("{other} is not a metric of this file"),
             };
-            // The prior's entropy is only needed here, and differences of log-gammas are good enough to see mistakes.
+            // The prior's entropy is only needed here, and differences of log-gammas are accurate enough to
+            // reveal mistakes.
             let tolerance = if name == "u_digit" { 1e-5 } else { 1e-9 };
             check(found.value, *expected, tolerance, &format!("{name} of {}", case.line));
             assert!(
@@ -141,7 +142,7 @@ fn finite_values_agree_with_the_reference() {
 fn the_truth_is_fully_useful() {
     let (truth, options) = (Protocol::identity(3).unwrap(), InformationOptions::default());
     for prior in [Prior::jeffreys(3).unwrap(), Prior::dirichlet(vec![0.3, 1.2, 2.5]).unwrap()] {
-        // The users' side against the aggregator's sums over all tallies: the same matrix without its name.
+        // The users' side against the aggregator's sums over all tallies: the identity as a plain matrix.
         let rows = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]];
         let nameless = Protocol::matrix(rows).unwrap();
         for n in [1, 2, 17] {
@@ -213,8 +214,9 @@ fn x_ln_ratio(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * (x / y).ln() }
 }
 
-/// Between 300 and 5,000 users `I(Y;T)` grows by nearly the limit's share of what `H(T)` grows by: `(a + b' − 2)/(2(a − 1))` for `b'`
-/// blocks. The standard error of the share is about 0.012: five of them are allowed.
+/// Between 300 and 5,000 users `I(Y;T)` grows by nearly the limiting share of the growth of `H(T)`:
+/// `(a + b' − 2)/(2(a − 1))` for `b'` blocks. The standard error of the share is about 0.012: five of them
+/// are allowed.
 #[test]
 fn blocks_show_in_the_tallies() {
     let (grr, prior) = (Protocol::grr(4, 3.0).unwrap(), Prior::symmetric(4, 5.0).unwrap());
@@ -252,7 +254,7 @@ fn a_protocol_that_ignores_its_input_tells_nothing() {
 
 #[test]
 fn non_faithful_protocols_approach_their_limit() {
-    // One of four values pairs is told: (d−1)/(a−1) = 1/3, from above or below but nearer with more users.
+    // Reports reveal only which pair a value belongs to: (d−1)/(a−1) = 1/3, approached with more users.
     let (protocol, prior) =
         (Protocol::deterministic(vec![0, 1, 0, 1]).unwrap(), Prior::symmetric(4, 2.0).unwrap());
     let utility = |n: u64| {
@@ -345,10 +347,11 @@ fn monte_carlo_intervals_of_tallies_cover_the_exact_values() {
     intervals_cover(true);
 }
 
-/// Of `I(Y⃗;P)`, or of `I(Y⃗;T)`.
+/// Coverage of the intervals of `I(Y⃗;P)`, or of `I(Y⃗;T)`.
 fn intervals_cover(tally: bool) {
-    // 95 % intervals: of 72 cases (all kinds of protocols six times) between 62 and 72 cover, except with probability 1e-3 (binomial).
-    // The short run looks at 12 cases, of which at least 9 cover except with probability 3e-3; seeds are fixed.
+    // 95 % intervals: of 72 cases (all kinds of protocols six times) between 62 and 72 cover, except with
+    // probability 1e-3 (binomial). The short run has 12 cases, of which at least 9 cover except with
+    // probability 3e-3; seeds are fixed.
     let full = std::env::var("SOTTOVOCE_FULL").is_ok();
     let (cases, draws) = if full { (72, 1024) } else { (12, 64) };
     let mut rng = ChaCha8Rng::seed_from_u64(7);
@@ -360,14 +363,15 @@ fn intervals_cover(tally: bool) {
         let options = InformationOptions {
             choice: Choice::MonteCarlo,
             draws,
-            // Out of reach, so that all draws are made; for tallies it also decides how many walks a draw takes.
+            // Out of reach, so that all draws are made; for tallies it also determines the number of walks
+            // per draw.
             tolerance: if tally { 1e-3 } else { 1e-9 },
             seed: number as u64,
             ..InformationOptions::default()
         };
         let found = question(&protocol, &prior, n, &options).unwrap();
         assert!(exact.method != Method::MonteCarlo && found.method == Method::MonteCarlo);
-        // Of a deterministic protocol nothing is random given the tally.
+        // For a deterministic protocol nothing is random given the tally.
         let z = (found.value - exact.value) / (found.error + 1e-12);
         covered += usize::from(z.abs() < 1.96);
         squares += z * z;
@@ -405,14 +409,15 @@ fn monte_carlo_of_tallies_covers_the_exact_values() {
 
 #[test]
 fn a_group_tells_more_than_its_distribution_and_less_than_it_knows() {
-    // Beyond enumeration: 0 ≤ I(Y;T|P) ≤ H(T|P), and more privacy tells less. Four standard errors of fixed seeds.
+    // Beyond enumeration: 0 ≤ I(Y;T|P) ≤ H(T|P), and more privacy means less information. Four standard
+    // errors with fixed seeds.
     let prior = Prior::jeffreys(6).unwrap();
     let n = 300;
     let users = users_side_of(&prior, n, &InformationOptions::default()).unwrap();
     let mut before = users.group.value;
     for epsilon in [4.0, 2.0, 0.5] {
         let protocol = Protocol::oue(6, epsilon).unwrap();
-        // With the distribution taken as known, what is left is the group.
+        // With the distribution taken as known, only the information about the group is left.
         let distribution = Some(Evaluation::new(0.0, 0.0, Method::ClosedForm));
         let options = InformationOptions { tolerance: 0.05, distribution, ..InformationOptions::default() };
         let group = tally_information(&protocol, &prior, n, &options).unwrap();
@@ -475,15 +480,16 @@ fn large_problems_reach_their_tolerance() {
     }
 }
 
-/// With hundreds of outputs and few users the tables of tallies are small, but binomial coefficients on the way need not be. One report tells `I(X;Y) − I(X;Y|P)` about `P`,
-/// where under a symmetric prior `X` is uniform.
+/// With hundreds of outputs and few users the tables of tallies are small, but intermediate binomial
+/// coefficients need not be. One report carries the information `I(X;Y) − I(X;Y|P)` about `P`, where under a
+/// symmetric prior `X` is uniform.
 #[test]
 fn one_report_of_many_outputs_is_counted_exactly() {
     let (a, k, epsilon) = (12, 4, 1.0f64);
     let (protocol, prior) = (Protocol::subset(a, k, epsilon).unwrap(), Prior::jeffreys(a).unwrap());
     let analysis = Analysis::new(&protocol, &prior).unwrap();
     let value = |metric: Metric, n: Option<u64>| analysis.answer(metric, n).number().unwrap().value;
-    // Sets of 4 out of 12; of these, C(11, 3) hold a given value and C(11, 4) do not.
+    // Sets of 4 out of 12; of these, C(11, 3) contain a given value and C(11, 4) do not.
     let (all, with, without) = (495f64, 165f64, 330f64);
     let held = with * epsilon.exp() / (with * epsilon.exp() + without);
     let given_x = -held * (held / with).ln() - (1.0 - held) * ((1.0 - held) / without).ln();

@@ -1,4 +1,4 @@
-//! Log-determinants at the extremes, against arithmetic of 60 and 2000 digits.
+//! Log-determinants at the extremes, against 60-digit and 2000-digit arithmetic.
 
 use sottovoce::fisher::{DenseMatrix, FisherInformation, Point, SubsetSelection, UnaryEncoding};
 use sottovoce::protocol::BitNoise;
@@ -39,9 +39,11 @@ enum Kind {
     Subset,
 }
 
-/// Inputs, of which the first few share a mass equally and the others the rest; protocol, `ε`, `k`, `ln det M`.
+/// Inputs, of which the first few share a mass equally and the others the rest; protocol, `ε`, `k`,
+/// `ln det M`.
 ///
-/// With two levels the sum over all outputs is one over two counts, so that `a = 1000` can be enumerated.
+/// With two levels the sum over all outputs reduces to a sum over two counts, so that `a = 1000` can be
+/// enumerated.
 #[rustfmt::skip]
 const TWO_LEVELS: &[(usize, usize, f64, Kind, f64, usize, f64)] = &[
     (1000, 10, 0.75, Kind::Optimised, 1.0, 0, -1280.809539172238),

@@ -1,7 +1,7 @@
-//! Do intervals of estimates hold the true frequencies as often as they say, also with few reports?
+//! Do confidence intervals contain the true frequencies as often as stated, even with few reports?
 //!
-//! With few outputs nothing is drawn: all tallies that `n` reports can make are listed, each with its intervals and, at a given distribution, its exact
-//! probability. With more, collections are simulated.
+//! With few outputs nothing is random: all tallies of `n` reports are enumerated, each with its intervals
+//! and, at a given distribution, its exact probability. With more outputs, collections are simulated.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use sottovoce::{Output, Prior, Protocol, Tallies};
 
 const ESTIMATORS: [Estimator; 3] = [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood];
 
-/// A protocol, a name for it, and the numbers of reports whose tallies are few enough to be listed.
+/// A name, a protocol, and the numbers of reports with few enough tallies to enumerate.
 type Case = (&'static str, Protocol, Vec<u64>);
 
 fn matrix(rows: &[&[f64]]) -> Protocol {
@@ -22,7 +22,7 @@ fn matrix(rows: &[&[f64]]) -> Protocol {
     Protocol::matrix(rows.iter().map(row).collect()).unwrap()
 }
 
-/// Protocols that have no structure but their matrix, at about this LDP level.
+/// Protocols with no structure beyond their matrix, at about this LDP level.
 fn cases(epsilon: f64) -> Vec<Case> {
     let (e, half) = (epsilon.exp(), (epsilon / 2.0).exp());
     let grr = |a: usize, epsilon: f64| Protocol::grr(a, epsilon).unwrap();
@@ -52,7 +52,7 @@ fn cases(epsilon: f64) -> Vec<Case> {
     ]
 }
 
-/// All ways to make `n` of `b` counts.
+/// All ways to split `n` into `b` counts.
 fn all_counts(n: u64, b: usize) -> Vec<Vec<u64>> {
     if b == 1 {
         return vec![vec![n]];
@@ -64,7 +64,7 @@ fn all_counts(n: u64, b: usize) -> Vec<Vec<u64>> {
     (0..=n).flat_map(with_first).collect()
 }
 
-/// What is found for one tally.
+/// The intervals for one tally.
 struct Found {
     counts: Vec<u64>,
     /// For each estimator, an interval for each input.
@@ -92,7 +92,7 @@ fn holds(interval: &Interval, p_x: f64) -> bool {
     interval.low <= p_x + 1e-12 && p_x <= interval.high + 1e-12
 }
 
-/// How often the intervals of each estimator hold, on average over inputs and distributions.
+/// Coverage of the intervals of each estimator, averaged over inputs and distributions.
 fn coverage(protocol: &Protocol, all: &[Found], distributions: &[Vec<f64>]) -> Vec<f64> {
     let mut held = vec![0.0; ESTIMATORS.len()];
     for p in distributions {
@@ -120,9 +120,10 @@ fn corners(a: usize) -> Vec<Vec<f64>> {
     (0..a).map(|x| (0..a).map(|z| f64::from(u8::from(x == z))).collect()).collect()
 }
 
-/// Intervals of 90 % hold 87 to 95 %, on average over the inputs and sixty distributions drawn from a prior, for each protocol, number of reports and
-/// estimator. At the corners of the simplex a few tallies have nearly all probability, and whether their intervals hold decides for each protocol alone; on average over
-/// all protocols it is the same as elsewhere. Probabilities are exact, so the false-alarm rate is 0.
+/// Intervals of 90 % cover 87 to 95 %, averaged over the inputs and sixty distributions drawn from a prior,
+/// for each protocol, number of reports and estimator. At the corners of the simplex a few tallies have
+/// nearly all the probability, and their intervals alone decide the coverage of a single protocol; averaged
+/// over all protocols it is the same as elsewhere. Probabilities are exact, so the false-alarm rate is 0.
 #[test]
 fn few_reports_are_covered_as_often_as_stated() {
     let mut at_corners = vec![];
@@ -155,7 +156,7 @@ fn few_reports_are_covered_as_often_as_stated() {
     }
 }
 
-/// A matrix with `a + 2` outputs of no symmetry.
+/// A matrix with `a + 2` outputs and no symmetry.
 fn ragged(a: usize, epsilon: f64) -> Protocol {
     let entry = |y: usize, x: usize| {
         let share = if y % a == x { 1.0 } else { 0.6 * ((7 * y + 3 * x + x * y) % 11) as f64 / 10.0 };
@@ -165,7 +166,7 @@ fn ragged(a: usize, epsilon: f64) -> Protocol {
     matrix(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-/// Protocols of more inputs, with and without a structure of their own.
+/// Protocols with more inputs, structured and unstructured.
 fn larger(a: usize, epsilon: f64) -> Vec<(&'static str, Protocol)> {
     let grr = |epsilon: f64| Protocol::grr(a, epsilon).unwrap();
     let mixture = |parts| Protocol::mixture(vec![0.4, 0.6], parts).unwrap();
@@ -196,7 +197,8 @@ fn simulated(protocol: &Protocol, p: &[f64], n: u64, rng: &mut ChaCha8Rng) -> Re
     Reports::Tallies(Tallies::new(protocol, counts).unwrap())
 }
 
-/// The shares of inputs whose intervals hold, of each estimator, in one simulated collection; `None` if nothing was told.
+/// The share of inputs whose interval covers, for each estimator, in one simulated collection; `None` if the
+/// reports carry no information.
 fn shares_held(protocol: &Protocol, n: u64, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
     let p = draw(&Prior::jeffreys(protocol.inputs()).unwrap(), rng);
     let estimation = Estimation::new(protocol, simulated(protocol, &p, n, rng), 0.9).unwrap();
@@ -207,10 +209,13 @@ fn shares_held(protocol: &Protocol, n: u64, rng: &mut ChaCha8Rng) -> Option<Vec<
     ESTIMATORS.iter().map(share).collect()
 }
 
-/// Intervals of 90 % hold 87 to 95 % with four and eight inputs too, for each kind of protocol and number of reports, on average over epsilon from 0.5 to 4 and Jeffreys' prior.
+/// Intervals of 90 % also cover 87 to 95 % with four and eight inputs, for each kind of protocol and number
+/// of reports, averaged over epsilon from 0.5 to 4 and Jeffreys' prior.
 ///
-/// Each mean is over 8 × 400 collections. Last seen: 89.3 to 94.2 %, standard errors of 0.2 to 0.3 percentage points, all but six of 132 means between 89.5 and
-/// 93 %; the nearest to a bound is four standard errors away from it. Were these the true means, another seed would raise a false alarm in less than one of a thousand runs.
+/// Each mean is over 8 × 400 collections. Last seen: 89.3 to 94.2 %, standard errors of 0.2 to 0.3 percentage
+/// points, all but six of 132 means between 89.5 and 93 %; the nearest to a bound is four standard errors
+/// away from it. If these were the true means, another seed would raise a false alarm in less than one of a
+/// thousand runs.
 #[test]
 fn simulated_collections_are_covered_as_often_as_stated() {
     if std::env::var("SOTTOVOCE_FULL").is_err() {
@@ -238,8 +243,8 @@ fn simulated_collections_are_covered_as_often_as_stated() {
     }
 }
 
-/// Standard errors that follow from the noise: positive also where nobody supports a value, and for maximum likelihood never above what an estimate between 0 and 1 can
-/// have.
+/// Standard errors that follow from the noise: positive even where no report supports a value, and for
+/// maximum likelihood never larger than an estimate between 0 and 1 can have.
 #[test]
 fn standard_errors_of_few_reports_make_sense() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -260,7 +265,7 @@ fn standard_errors_of_few_reports_make_sense() {
     }
 }
 
-/// With many reports the stated standard errors are those that estimates have.
+/// With many reports the stated standard errors match the actual spread of the estimates.
 ///
 /// The standard deviation of 400 estimates is known to 3.6 %, so one of 88 means is off by more than 15 % with a probability below 0.3 %.
 #[test]

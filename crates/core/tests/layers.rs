@@ -1,9 +1,10 @@
-//! The layers of this crate: a module uses only modules that stand before it in `LAYERS`, so there is no cycle. The map is in ARCHITECTURE.md.
+//! The layers of this crate: a module uses only modules that come before it in `LAYERS`, so there are no
+//! cycles. The map is in ARCHITECTURE.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the lowest to the highest. Modules of one line stand side by side and do not use each other.
+/// From the lowest to the highest. Modules on one line are in the same layer and do not use each other.
 const LAYERS: [&[&str]; 11] = [
     &["numerics"],
     &["model"],
@@ -42,7 +43,7 @@ fn an_upward_use_is_found() {
     assert_eq!(found("    let gap = crate::metric::Metric::all();"), 1);
     assert_eq!(found("use crate::fisher::Point;"), 1);
     assert_eq!(found("use crate::{estimate::Estimator, numerics::special};"), 1);
-    // The names that the crate exports at its root hide which layer they come from.
+    // The names exported at the crate root hide the layer they come from.
     assert_eq!(found("use crate::Protocol;"), 1);
     assert_eq!(found("/// See [`crate::metric::Metric`]."), 0);
     assert_eq!(problems("leakage", "use crate::fisher::Point;").len(), 1);
@@ -67,7 +68,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|side_by_side| side_by_side.contains(&module))
 }
 
-/// All uses of a file that point up or sideways. `lib.rs` only lists and re-exports.
+/// All uses in a file that point up or sideways. `lib.rs` only lists and re-exports.
 fn upward_uses(path: &Path) -> Vec<String> {
     let relative = path.strip_prefix(root()).unwrap();
     let Some(module) = relative.components().next().filter(|_| relative.components().count() > 1) else {
@@ -85,7 +86,7 @@ fn upward_uses(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What a line of a module uses of this crate, unless it stands in a lower layer. Comments may point anywhere.
+/// The modules of this crate that a line uses and that are not in a lower layer. Comments may point anywhere.
 fn problems(module: &str, line: &str) -> Vec<String> {
     let code = line.split("//").next().unwrap_or_default();
     let heads = code.split("crate::").skip(1).flat_map(targets);

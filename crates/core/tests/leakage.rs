@@ -1,4 +1,4 @@
-//! One-user leakage against 60-digit values, against the sum over all outputs, and at its limits.
+//! One-user leakage against 60-digit values, against the sum over all outputs, and in its limits.
 // The tables are lists of tuples, read once.
 #![allow(clippy::type_complexity)]
 
@@ -8,7 +8,7 @@ use sottovoce::protocol::BitNoise;
 
 include!("tables/leakage.rs");
 
-/// Keeps the largest relative error, and checks that the stated one holds.
+/// Keeps the largest relative error, and checks that the stated error holds.
 #[derive(Default)]
 struct Worst(f64);
 
@@ -173,7 +173,7 @@ fn subset_selection_is_the_sum_over_all_subsets() {
             let expected = enumerated(&masses, is_point, probability, excess);
             let found = subset_selection(size, epsilon, &user_prior(&masses, is_point));
             let error = relative(found.value, expected);
-            // At ε = 20 the ratio outside is e^{−20}, which the excess of the enumeration has forgotten.
+            // At ε = 20 the ratio outside is e^{−20}, which is lost in the excess of the enumeration.
             assert!(error < 1e-12, "{masses:?} {epsilon} {size}: {found:?} for {expected}, {error:e}");
         }
     }
@@ -185,7 +185,7 @@ fn subsets_of_all_but_one_are_a_sum_over_the_one() {
     let total: f64 = alphas.iter().sum();
     let mut worst = 0.0f64;
     for epsilon in [1e-6, 0.1, 1.0, 5.0, 20.0f64] {
-        // The one left out has the likelihood e^{−ε} of the others.
+        // The input left out has the likelihood e^{−ε} of the others.
         let (rest, normaliser) = ((-epsilon).exp_m1(), 199.0 + (-epsilon).exp());
         let expected = alphas.iter().map(|&alpha| {
             let theta = (1.0 + alpha / total * rest) / normaliser;
@@ -254,7 +254,7 @@ fn ends_of_the_scale_are_closed_forms() {
 
 #[test]
 fn equal_inputs_may_be_given_apart_or_together() {
-    // The dynamic programme with groups of many, with groups of one, and the symmetric integral.
+    // The dynamic programme with large groups, with groups of one, and the symmetric integral.
     let size = 20;
     for epsilon in [1e-6, 1.0, 20.0] {
         let symmetric = subset_selection(size, epsilon, &GroupedPrior::dirichlet_groups(&[(0.5, 60)])).value;

@@ -1,7 +1,7 @@
-//! What the paper proves about its metrics, as properties of random protocols and priors.
+//! The paper's results about its metrics, as properties of random protocols and priors.
 //!
-//! A law may be missed by the errors that the numbers state, and by no more; Monte Carlo numbers by six standard errors, which happens
-//! by chance once in 10^9 draws.
+//! A law may be violated only by the stated errors; with Monte Carlo numbers by six standard errors, which
+//! happens by chance once in 10^9 draws.
 
 mod strategies;
 
@@ -16,7 +16,7 @@ use strategies::{dirichlet, matrix_with, protocol, simple};
 
 const SETTINGS: Settings = Settings { tolerance: Some(1e-3), seed: 1, choice: Choice::Automatic };
 
-/// What a law may be missed by.
+/// The tolerance for a law.
 fn slack(numbers: &[Evaluation]) -> f64 {
     let allowed = |number: &Evaluation| {
         number.error * if number.method == Method::MonteCarlo { 6.0 } else { 1.0 }
@@ -45,7 +45,7 @@ fn utility(protocol: &Protocol, prior: &Prior) -> Result<Evaluation, Absence> {
     asymptotic_utility(protocol, prior, &SETTINGS)
 }
 
-/// A protocol with its inputs renamed, as a matrix.
+/// A protocol with its inputs permuted, as a matrix.
 fn relabelled(protocol: &Protocol, order: &[usize]) -> Protocol {
     let matrix = protocol.to_matrix().unwrap();
     Protocol::matrix(matrix.rows().map(|row| order.iter().map(|x| row[*x]).collect()).collect()).unwrap()
@@ -125,7 +125,7 @@ proptest! {
         let mixture = Protocol::mixture(vec![w, 1.0 - w], parts).unwrap();
         let average = privacy(&one, &prior).times(w).plus(privacy(&two, &prior).times(1.0 - w));
         prop_assert!(equal(privacy(&mixture, &prior), average));
-        // Not only by the rule that the structured form uses:
+        // Check it without the rule that the structured form uses:
         let dense = Protocol::Matrix(mixture.to_matrix().unwrap());
         prop_assert!(equal(privacy(&dense, &prior), average));
         if let (Ok(one), Ok(two), Ok(mixture)) = (utility(&one, &prior), utility(&two, &prior), utility(&mixture, &prior)) {
@@ -192,7 +192,7 @@ proptest! {
         let concentrated = |p: &[f64]| Prior::dirichlet(p.iter().map(|p_x| 1e7 * p_x).collect()).unwrap();
         let at_points = leakage(&protocol, &Prior::Points(points));
         let near = leakage(&protocol, &concentrated(&p)).plus(leakage(&protocol, &concentrated(&other))).times(0.5);
-        // The spread of the concentrated prior moves the leakage by about 1/α0.
+        // The spread of the concentrated prior changes the leakage by about 1/α0.
         prop_assert!((at_points.value - near.value).abs() < 1e-5, "{at_points:?} {near:?}");
     }
 }
@@ -223,7 +223,8 @@ fn literal_totals(protocol: &Protocol, prior: &Prior) -> (f64, f64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The paper's table: three parts add up to each total, by columns and by sides, and the aggregator has at most what the users have.
+    /// The paper's table: three parts add up to each total, by columns and by sides, and the aggregator's
+    /// information is at most the users'.
     #[test]
     fn the_split_adds_up((protocol, prior) in (2usize..4).prop_flat_map(|a| (simple(a), dirichlet(a)))) {
         let analysis = Analysis::new(&protocol, &prior).unwrap();

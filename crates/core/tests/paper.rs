@@ -1,4 +1,4 @@
-//! The paper's own numbers, by name, and the extremes that every metric must survive.
+//! The paper's own numbers, by name, and extreme cases that every metric must handle.
 
 use sottovoce::metric::{
     Settings, asymptotic_utility, average_privacy, effective_participation, private_leakage, truth_utility,
@@ -55,7 +55,7 @@ fn randomised_response_overtakes_the_unary_encodings() {
 fn randomised_response_and_oue_cross_where_the_errata_say() {
     let prior = Prior::jeffreys(3).unwrap();
     let truth = truth_utility(&prior, &Settings::default()).unwrap();
-    // F_mu at the epsilon that has a wanted average privacy, by bisection.
+    // F_mu at the epsilon with a given average privacy, by bisection.
     let participation = |protocol: fn(usize, f64) -> sottovoce::Result<Protocol>, wanted: f64| {
         let (mut low, mut high) = (1e-3, 20.0);
         for _ in 0..60 {

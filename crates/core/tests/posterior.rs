@@ -1,4 +1,4 @@
-//! Posteriors: methods against each other, and intervals against the truth that they are about.
+//! Posteriors: methods against each other, and coverage of the intervals.
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -23,14 +23,14 @@ fn mixture() -> Prior {
     Prior::DirichletMixture(DirichletMixture::new(vec![0.3, 0.7], parts.into()).unwrap())
 }
 
-/// Largest difference of means, standard deviations and quantiles, relative to the standard deviation; of tallies without quantiles,
-/// which may come from draws.
+/// Largest difference of means, standard deviations and quantiles, relative to the standard deviation; for
+/// tallies without quantiles, which may come from draws.
 fn distance(left: &Posterior, right: &Posterior) -> f64 {
     let pairs = left.p.iter().zip(&right.p).chain(left.t.iter().zip(&right.t)).enumerate();
     let of_pair = |(i, (l, r)): (usize, (&_, &_))| {
         let (l, r): (&sottovoce::posterior::Summary, &sottovoce::posterior::Summary) = (l, r);
         if i >= left.p.len() {
-            // The variance of a tally that is all but known is a difference of large numbers.
+            // The variance of a tally that is practically known is a difference of large numbers.
             let spread = (l.sd * l.sd - r.sd * r.sd).abs() / (l.sd * l.sd + 1e-3);
             return spread.max((l.mean - r.mean).abs() / (l.sd + 1e-3));
         }
@@ -41,11 +41,13 @@ fn distance(left: &Posterior, right: &Posterior) -> f64 {
     pairs.map(of_pair).fold(0.0, f64::max)
 }
 
-/// Randomised response: epsilon, the prior's parameters, the tally, the log evidence, and for each value the mean and standard deviation of `T_x` and the mean of
-/// `P_x`; from the urn of all users' tallies in arithmetic of 60 digits.
+/// Randomised response: epsilon, the prior's parameters, the tally, the log evidence, and for each value the
+/// mean and standard deviation of `T_x` and the mean of `P_x`; from the urn of all users' tallies in 60-digit
+/// arithmetic.
 type Sure = (f64, &'static [f64], &'static [u64], f64, &'static [[f64; 3]]);
 
-/// Priors that are sure of themselves and reports that are nearly the truth. The tallies are then what a difference of large numbers would not show.
+/// Concentrated priors, and reports that are nearly always truthful. The moments of the tallies are then lost
+/// in a difference of large numbers.
 #[test]
 fn strong_beliefs_and_weak_noise_keep_their_digits() {
     let cases: [Sure; 9] = [
@@ -157,7 +159,7 @@ fn strong_beliefs_and_weak_noise_keep_their_digits() {
             assert_ne!(found.method, Method::MonteCarlo);
             let evidence = found.log_evidence.unwrap();
             let off = (evidence.value - ln_evidence).abs();
-            // A matrix is given in rounded numbers, which move each report by so much.
+            // The entries of a matrix are rounded, which changes each report by this much.
             let rounding =
                 counts.iter().sum::<u64>() as f64 * 4.0 * f64::EPSILON * (1.0 + epsilon.exp() * f64::EPSILON);
             assert!(off <= evidence.error + rounding, "{epsilon} {alpha:?}: {evidence:?} {ln_evidence}");
@@ -189,7 +191,8 @@ fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
     }
 }
 
-/// Randomised response has methods of its own, polynomials for few reports and shares for many; its matrix is left to quadrature.
+/// Randomised response has its own methods, polynomials for few reports and shares for many; its matrix is
+/// handled by quadrature.
 #[test]
 fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users() {
     let (grr, prior) = (Protocol::grr(2, 0.5).unwrap(), Prior::dirichlet(vec![0.5, 3.0]).unwrap());
@@ -210,8 +213,9 @@ fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users
     }
 }
 
-/// Marginals of polynomial products that do not integrate to the evidence are not given; another method answers. Its means meet exact
-/// independent draws: five comparisons at four standard errors of 4000 draws, false-alarm rate 0.03 %.
+/// Marginals of polynomial products that do not integrate to the evidence are rejected, and another method
+/// takes over. Its means agree with exact independent draws: five comparisons at four standard errors of 4000
+/// draws, false-alarm rate 0.03 %.
 #[test]
 fn marginals_that_miss_mass_are_left_to_another_method() {
     for counts in [vec![600_000, 400_000], vec![50_000, 30_000, 20_000]] {
@@ -334,10 +338,12 @@ fn trial(protocol: &Protocol, alpha: &[f64], n: usize, seed: u64) -> (bool, usiz
     ((low..=high).contains(&p[0]), rank)
 }
 
-/// Simulated distributions and reports: 90 % intervals cover nine times of ten, and the truth is as likely anywhere among the draws.
+/// Simulation-based calibration: 90 % intervals cover nine times out of ten, and the rank of the true value
+/// among the draws is uniform.
 ///
-/// Each case may be off by four binomial standard deviations, and χ² of ten classes of ranks may reach 45 (nine degrees of freedom). Over all eighteen cases
-/// the false-alarm rate is 0.4 % for 60 trials a case and 0.2 % for 1,000.
+/// Each case may be off by four binomial standard deviations, and χ² of ten classes of ranks may reach 45
+/// (nine degrees of freedom). Over all eighteen cases the false-alarm rate is 0.4 % for 60 trials per case
+/// and 0.2 % for 1,000.
 #[test]
 fn intervals_cover_as_often_as_they_say() {
     let full = std::env::var("SOTTOVOCE_FULL").is_ok();
@@ -356,7 +362,7 @@ fn intervals_cover_as_often_as_they_say() {
         let different = if epsilon == 0.5 { 5 } else { 4 };
         for (number, protocol) in protocols.iter().enumerate().take(different) {
             let alpha: &[f64] = if number == 4 { &[0.5, 1.0, 2.0] } else { &[0.5, 1.0, 2.0, 0.3] };
-            // 500 users of four values need chains, except under randomised response: for the long run.
+            // 500 users with four values need chains, except under randomised response: only in the full run.
             for n in if full { [10, 500] } else { [10, 60] } {
                 let start = std::time::Instant::now();
                 let results: Vec<(bool, usize)> =

@@ -1,9 +1,10 @@
-//! Do stated errors hold where a matrix is computed, and what is found from the differences of its rounded entries is small?
+//! Do the stated errors hold where a matrix is computed and small quantities come from differences of its
+//! rounded entries?
 
 use sottovoce::metric::{Analysis, Metric, local_privacy_level};
 use sottovoce::{Prior, Protocol};
 
-/// The metrics of both protocols that differ by more than their errors, and than `slack` units in the last place.
+/// The metrics in which two protocols differ by more than their errors plus `slack` units in the last place.
 fn differences(one: &Protocol, other: &Protocol, n: u64, slack: f64) -> Vec<String> {
     let prior = Prior::jeffreys(one.inputs()).unwrap();
     let (left, right) = (Analysis::new(one, &prior).unwrap(), Analysis::new(other, &prior).unwrap());
@@ -13,7 +14,7 @@ fn differences(one: &Protocol, other: &Protocol, n: u64, slack: f64) -> Vec<Stri
         let allowed = l.error + r.error + slack * f64::EPSILON * r.value.abs();
         let text = || format!("{}: {l:?} {r:?}", metric.name());
         let off = (l.value - r.value).abs();
-        // The limit of no information is −∞ for both, and their difference no number.
+        // Without information the limit is −∞ for both, and their difference is NaN.
         (l.value != r.value && (off.is_nan() || off > allowed)).then(text)
     };
     Metric::all().filter_map(differs).collect()
@@ -35,14 +36,14 @@ fn compositions_are_as_accurate_as_they_say() {
         for epsilons in EPSILONS {
             let steps = epsilons.map(|epsilon| Protocol::grr(a, epsilon).unwrap());
             let composition = Protocol::composition(steps.to_vec()).unwrap();
-            // The level of the single response is known to some units in the last place.
+            // The level of the single response is known to a few units in the last place.
             let found = differences(&composition, &single(a, epsilons), 6, 16.0);
             assert!(found.is_empty(), "a = {a}, {epsilons:?}: {found:#?}");
         }
     }
 }
 
-/// Randomised response in other words: subsets of one, a product of one factor, a mixture of equals.
+/// Randomised response in disguise: subsets of size one, a product with one factor, a mixture of equal parts.
 #[test]
 fn other_words_for_randomised_response_are_as_accurate_as_they_say() {
     for a in [2, 3, 6] {
@@ -69,7 +70,7 @@ fn products_of_matrices_near_constant_keep_their_digits() {
         let matrix = |shift: f64| Protocol::matrix(rows(shift)).unwrap();
         let product = Protocol::product(vec![matrix(deviation), matrix(deviation / 4.0)]).unwrap();
         let level = local_privacy_level(&product).unwrap();
-        // The entries as they are stored: ln(q/r) = 2 artanh((q − r)/(q + r)).
+        // The entries as stored: ln(q/r) = 2 artanh((q − r)/(q + r)).
         let between = |shift: f64| 2.0 * (((0.5 + shift) - (0.5 - shift)) / 1.0).atanh();
         let expected = between(deviation) + between(deviation / 4.0);
         assert!((level.value - expected).abs() <= level.error, "{level:?} {expected:e}");
@@ -77,7 +78,8 @@ fn products_of_matrices_near_constant_keep_their_digits() {
     }
 }
 
-/// Columns that are divided by their sums are rounded. Here the sums are 1 + 2⁻³², and the level of what was meant is known.
+/// Columns divided by their sums are rounded. Here the sums are 1 + 2⁻³², and the level of the intended
+/// matrix is known.
 #[test]
 fn the_level_of_a_normalised_matrix_has_the_error_of_the_division() {
     let unit = 2f64.powi(-32);

@@ -1,4 +1,4 @@
-//! The random function `Q(x)` has the distribution of the matrix's column `x`.
+//! Random reports `Q(x)` follow the distribution in column `x` of the matrix.
 //!
 //! Pearson's chi-square over 24 cases at a false-alarm rate of 1e-6 each, 2.4e-5 in all, with fixed seeds: the statistic of
 //! `d` degrees of freedom exceeds `d + 2 sqrt(d·t) + 2t` with probability at most `e^{−t}` (Laurent and Massart 2000), in the

@@ -1,5 +1,5 @@
 //! The special functions against 60-digit values.
-// A table may hold ln 2.
+// A table may contain ln 2.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
 
 use sottovoce::numerics::special::*;

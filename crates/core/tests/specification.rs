@@ -1,4 +1,4 @@
-//! A protocol carries its specification: nothing is lost on the way there and back.
+//! A protocol stores its specification, and the round trip loses nothing.
 
 use proptest::prelude::*;
 use sottovoce::Protocol;
@@ -8,12 +8,13 @@ mod strategies;
 
 use strategies::{any_protocol, distribution};
 
-/// A factor so near to 1 that weights and columns multiplied by it are still accepted, but must be divided by their sum.
+/// A factor so close to 1 that weights and columns multiplied by it are still accepted, but must be divided
+/// by their sum.
 fn nearly_one() -> impl Strategy<Value = f64> {
     prop_oneof![Just(1.0), 1.0 - 4e-10..1.0 + 4e-10]
 }
 
-/// A matrix on three inputs whose columns sum to 1 only nearly.
+/// A matrix on three inputs whose columns only nearly sum to 1.
 fn matrix() -> impl Strategy<Value = Specification> {
     let column = (distribution(4, true), nearly_one());
     prop::collection::vec(column, 3).prop_map(|columns| {
@@ -22,7 +23,7 @@ fn matrix() -> impl Strategy<Value = Specification> {
     })
 }
 
-/// A mixture whose weights sum to 1 only nearly, of two such matrices.
+/// A mixture of two such matrices whose weights only nearly sum to 1.
 fn mixture() -> impl Strategy<Value = Specification> {
     (distribution(2, false), nearly_one(), matrix(), matrix()).prop_map(|(weights, factor, first, second)| {
         let weights = weights.iter().map(|w| w * factor).collect();
@@ -30,7 +31,7 @@ fn mixture() -> impl Strategy<Value = Specification> {
     })
 }
 
-/// Every digit of a protocol or specification: the shortest text that gives the same number again.
+/// Every digit of a protocol or specification: the shortest text that parses to the same number.
 fn digits(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}")
 }

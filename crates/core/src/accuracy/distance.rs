@@ -1,4 +1,4 @@
-//! How far an estimate is off.
+//! Distances between true and estimated frequencies.
 
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ pub enum Distance {
     L1,
     /// `(Σ_x (φ_x − φ̂_x)²)^{1/2}`.
     L2,
-    /// `Σ_x (φ_x − φ̂_x)²`; no distance in the strict sense, but what is usually given.
+    /// `Σ_x (φ_x − φ̂_x)²`; not a metric in the strict sense, but the usual choice.
     SquaredL2,
-    /// `(Σ_x (φ_x − φ̂_x)²/a)^{1/2}`: how far a single frequency is off, typically. The mean is taken under the root: the accuracy is that of
-    /// [`SquaredL2`](Distance::SquaredL2) over `a`, and then the root.
+    /// `(Σ_x (φ_x − φ̂_x)²/a)^{1/2}`: the typical error of a single frequency. The mean is taken under the
+    /// root: the accuracy is the square root of that of [`SquaredL2`](Distance::SquaredL2) over `a`.
     RootMeanSquare,
     /// `max_x |φ_x − φ̂_x|`.
     Max,

@@ -1,17 +1,18 @@
-//! Accuracy: how far estimated frequencies are off, on average over the reports.
+//! Accuracy: the expected error of estimated frequencies over random reports.
 //!
 //! # Definition
 //! ```text
 //! Acc_{d,n,φ}(Q, φ̂) = E d(φ, φ̂(Y⃗))        [paper, Def. "d-accuracy"]
 //! ```
-//! for users whose values have distribution `φ`; at a given `φ`, on average over a prior, or at the worst `φ`. Smaller is better. It judges a protocol together with
-//! an estimator.
+//! for users whose values have distribution `φ`; at a given `φ`, averaged over a prior, or at the worst `φ`.
+//! Smaller is better. It measures a protocol together with an estimator.
 //!
 //! # Method and cost
-//! The expected squared error of the linear estimate is a closed form, also on average over a Dirichlet prior and at the worst of all
-//! distributions. Everything else is Monte Carlo with a standard error: collections are simulated, of unary encoding,
-//! local hash and subset selection without a single report where the estimator needs supports only. The worst distribution is then looked for among the corners
-//! (all users hold the same value) and the uniform distribution.
+//! The expected squared error of the linear estimate has a closed form, also averaged over a Dirichlet prior
+//! and at the worst of all distributions. Everything else is Monte Carlo with a standard error over simulated
+//! collections. For unary encoding, local hash and subset selection no individual reports are simulated if
+//! the estimator needs only supports. The worst distribution is then searched among the corners (all users
+//! hold the same value) and the uniform distribution.
 //!
 //! ```
 //! use sottovoce::Protocol;
@@ -45,36 +46,37 @@ use crate::numerics::stop::{Stopped, caught, check};
 use simulation::Simulation;
 use squared_error::SquaredError;
 
-/// Fewest and most simulated collections.
+/// Smallest and largest number of simulated collections.
 const DRAWS: (u64, u64) = (64, 1 << 16);
 
-/// Elementary steps after which no more collections are simulated than the fewest.
+/// Elementary steps beyond which only the smallest number of collections is simulated.
 const MOST_WORK: f64 = 5e10;
 
-/// Most corners that are tried one by one.
+/// Largest number of corners that are tried one by one.
 const MOST_CORNERS: usize = 256;
 
-/// Where the accuracy is asked for.
+/// At which distribution the accuracy is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// Users' values have this distribution.
+    /// At this distribution of the users' values.
     At(&'a [f64]),
-    /// On average over what is believed about it.
+    /// Averaged over a prior.
     Prior(&'a Prior),
-    /// The worst distribution.
+    /// At the worst distribution.
     Worst,
 }
 
-/// AccuracyOptions of the simulation.
+/// Options of the simulation.
 #[derive(Clone, Copy)]
 pub struct AccuracyOptions<'a> {
-    /// Wanted standard error, relative to the accuracy.
+    /// Target standard error, relative to the accuracy.
     pub tolerance: f64,
     /// Seed of all draws.
     pub seed: u64,
-    /// What the posterior mean believes beforehand: unsaid, the prior of [`Place::Prior`], and Jeffreys' elsewhere.
+    /// The prior of the posterior mean: by default that of [`Place::Prior`], and Jeffreys' prior for the
+    /// other places.
     pub prior: Option<&'a Prior>,
-    /// Hears of progress, and may end the simulation with its best estimate so far.
+    /// Is told about progress, and may end the simulation with its best estimate so far.
     pub observer: Option<SamplingObserver<'a>>,
 }
 
@@ -84,26 +86,27 @@ impl Default for AccuracyOptions<'_> {
     }
 }
 
-/// An accuracy, and where it was found.
+/// An accuracy, and where it was attained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accuracy {
     /// The expected distance.
     pub evaluation: Evaluation,
-    /// The worst distribution, where that was asked for.
+    /// The worst distribution, if requested.
     pub worst: Option<Vec<f64>>,
     /// Whether no distribution at all is worse; otherwise only the corners and the uniform one were tried.
     pub worst_of_all: bool,
-    /// Simulated collections.
+    /// Number of simulated collections.
     pub draws: u64,
-    /// Collections in which the search for the maximum of the likelihood did not reach its tolerance.
+    /// Collections in which the likelihood maximisation did not reach its tolerance.
     pub uncertified: u64,
 }
 
 /// The accuracy of an estimator from `n` reports.
 ///
 /// # Errors
-/// The protocol is not faithful or too large, `n` is 0, the place is no distribution on its inputs, the estimator finds nothing to work with in some
-/// collections, or the observer stopped the search for the worst distribution.
+/// The protocol is not faithful or too large, `n` is 0, the place is not a distribution on its inputs, the
+/// estimator has nothing to work with in some collections, or the observer stopped the search for the worst
+/// distribution.
 pub fn accuracy(
     protocol: &Protocol,
     n: u64,
@@ -116,11 +119,13 @@ pub fn accuracy(
     found.pop().unwrap_or(Err(Error::Empty { name: "distances" }))
 }
 
-/// The accuracies by several distances, from the same simulated collections: estimates are what takes long. One may exist where others do not, since the squared error of
-/// the linear estimate needs no collection.
+/// The accuracies for several distances, from the same simulated collections: the estimates dominate the
+/// cost. Some may exist where others do not, since the squared error of the linear estimate needs no
+/// collection.
 ///
 /// # Errors
-/// `n` is 0, the place is on another number of inputs, or a setting is out of range; each of the accuracies as for [`accuracy`].
+/// `n` is 0, the place has a different number of inputs, or an option is out of range; each accuracy as for
+/// [`accuracy`].
 pub fn accuracies(
     protocol: &Protocol,
     n: u64,
@@ -151,7 +156,8 @@ pub fn accuracies(
         (Some(found), _) if is_closed(distance) => Ok(found.clone()),
         (_, Err(error)) => Err(error.clone()),
         (_, Ok(found)) => {
-            // Unwrap safety: every distance that is not closed is among the others, and each of these has its answer.
+            // Unwrap safety: every distance without a closed form is among the others, and each of these has
+            // its answer.
             Ok(found[others.iter().position(|other| other == distance).unwrap()].clone())
         }
     };
@@ -163,17 +169,17 @@ pub fn accuracies(
 }
 
 impl Accuracy {
-    /// The root of the mean square over the inputs, from the expected sum of squares.
+    /// The root mean square over the inputs, from the expected sum of squares.
     fn rooted(self, inputs: usize) -> Self {
         let Evaluation { value, error, method } = self.evaluation;
         let root = (value / inputs as f64).sqrt();
-        // Twice the relative error of a root is that of its square.
+        // The relative error of a root is half that of its square.
         let error = if value > 0.0 { 0.5 * root * error / value } else { (error / inputs as f64).sqrt() };
         Accuracy { evaluation: Evaluation::new(root, error, method), ..self }
     }
 }
 
-/// The expected squared error of the linear estimate; `None` on average over a custom prior.
+/// The expected squared error of the linear estimate; `None` averaged over a custom prior.
 fn closed_form(protocol: &Protocol, n: u64, place: Place<'_>) -> Result<Option<Accuracy>> {
     let error = SquaredError::new(protocol, n)?;
     let worst = error.worst();
@@ -220,13 +226,14 @@ fn simulated(
     found.map(|found| found.accuracies)
 }
 
-/// What one collection shows: how far the estimate is off by each distance, and whether it is known to be what it claims.
+/// The result of one collection: the error of the estimate in each distance, and whether the estimate is
+/// certified.
 type Collection = (Vec<f64>, bool);
 
 /// Mean distances over simulated collections.
 struct Means {
     accuracies: Vec<Accuracy>,
-    /// Whether the observer ended them before their errors were small enough.
+    /// Whether the observer stopped before the errors were small enough.
     stopped: bool,
 }
 
@@ -246,7 +253,7 @@ fn means(
     let mut drawn: Vec<Result<Collection>> = Vec::new();
     let mut progress = Sampling::BEGUN;
     let mut accuracies: Vec<Accuracy> = Vec::new();
-    // Two do, since one collection may take chains of their own and the error of few is widened.
+    // Two are enough, since one collection may need its own chains and the error of few is widened.
     let source = Source { seed: settings.seed, observer: settings.observer, fewest: 2 };
     loop {
         let start = drawn.len() as u64;
@@ -254,7 +261,7 @@ fn means(
         let complete = caught(|| draw_round(&mut drawn, more, &source, &progress, &draw));
         let broken = match complete {
             Ok(broken) => broken,
-            // Only complete rounds count: the draws of a part of one would be the quick ones.
+            // Only complete rounds count: in an incomplete round the quick draws would be over-represented.
             Err(Stopped) if start > 0 => return Ok(Means { accuracies, stopped: true }),
             Err(Stopped) => return Err(Error::Stopped),
         };
@@ -269,10 +276,11 @@ fn means(
     }
 }
 
-/// By how much the standard error of 2, 3, … draws is widened: so many standard errors hold 68.3 % of Student's law.
+/// Factor by which the standard error of 2, 3, … draws is widened: this many standard errors hold 68.3 % of
+/// Student's law.
 const STUDENT: [f64; 7] = [1.837, 1.321, 1.197, 1.142, 1.111, 1.091, 1.077];
 
-/// The mean of the distance with this number, with its standard error.
+/// The mean of distance number `number`, with its standard error.
 fn mean(collections: &[&Collection], number: usize) -> Accuracy {
     let count = collections.len() as f64;
     let value = collections.iter().map(|(d, _)| d[number]).sum::<f64>() / count;
@@ -287,7 +295,7 @@ fn mean(collections: &[&Collection], number: usize) -> Accuracy {
     }
 }
 
-/// Where the accuracy is that is known worst, relative to itself.
+/// The accuracy with the largest relative error.
 fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Sampling {
     let relative = |found: &&Accuracy| found.evaluation.error / found.evaluation.value.max(f64::MIN_POSITIVE);
     let worst = accuracies.iter().max_by(|l, r| relative(l).total_cmp(&relative(r)));
@@ -299,7 +307,8 @@ fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Sampling {
     })
 }
 
-/// The worst of the corners and the uniform distribution, for each distance. Where all inputs are treated alike, one corner stands for all.
+/// The worst of the corners and the uniform distribution, for each distance. If all inputs are treated alike,
+/// one corner stands for all.
 fn worst(
     protocol: &Protocol,
     estimator: Estimator,

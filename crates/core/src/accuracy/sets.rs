@@ -1,15 +1,18 @@
-//! How many of `n` reports of subset selection support each input, drawn without a single report.
+//! How many of `n` reports of subset selection support each input, drawn without simulating individual
+//! reports.
 //!
-//! A reported set is uniform among all `k`-subsets with probability `1/(1 + (e^ε − 1) k/a)`, and otherwise among those that hold the user's own value,
-//! since `Q_{y|x} ∝ 1 + (e^ε − 1) [x ∈ y]`. Input after input is then decided for all users at once. Of a user only two things matter: how many members the set still
-//! lacks, and whether its own value, which it must hold, is yet to come:
+//! A reported set is uniform among all `k`-subsets with probability `1/(1 + (e^ε − 1) k/a)`, and otherwise
+//! uniform among those that contain the user's own value, since `Q_{y|x} ∝ 1 + (e^ε − 1) [x ∈ y]`. We decide
+//! one input after another for all users at once. Only two things matter about a user: how many members the
+//! set still lacks, and whether it must contain the user's own value and that is yet to come:
 //!
 //! ```text
 //! free     lacks j of the a − z inputs that are left              holds z with probability j/(a − z)
 //! pending  lacks j of the a − z − 1 that are not its own value    owns z with probability p_z/(p_z + … + p_{a−1}), else holds it with probability j/(a − z − 1)
 //! ```
 //!
-//! Users in the same state are alike, so one binomial number each says how many move on: `O(a k)` draws, however many users.
+//! Users in the same state are exchangeable, so one binomial draw per state decides how many move on:
+//! `O(a k)` draws, however many users.
 
 use rand::Rng;
 
@@ -21,7 +24,7 @@ use crate::numerics::stop::check;
 pub(super) fn supports(subset: &SubsetSelection, n: u64, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
     let (a, k) = (subset.inputs(), subset.size());
     let uniform = 1.0 / (1.0 + subset.epsilon().exp_m1() * k as f64 / a as f64);
-    // By how many members are lacking.
+    // Indexed by the number of missing members.
     let (mut free, mut pending) = (vec![0; k + 1], vec![0; k + 1]);
     free[k] = binomial(n, uniform, rng);
     pending[k - 1] = n - free[k];
@@ -38,7 +41,7 @@ pub(super) fn supports(subset: &SubsetSelection, n: u64, p: &[f64], rng: &mut dy
     (0..a).map(&mut support).collect()
 }
 
-/// Takes out the users who own the next input, by how many members their sets lack.
+/// Removes the users whose own value is the next input, by how many members their sets lack.
 fn own(pending: &mut [u64], owned: f64, rng: &mut dyn Rng) -> Vec<u64> {
     let mut of_state = |users: &mut u64| {
         let owners = binomial(*users, owned, rng);
@@ -48,7 +51,7 @@ fn own(pending: &mut [u64], owned: f64, rng: &mut dyn Rng) -> Vec<u64> {
     pending.iter_mut().map(&mut of_state).collect()
 }
 
-/// How many of the users hold the next of the `left` inputs that their sets may hold; these then lack one member less.
+/// How many users have the next of the `left` possible inputs in their set; these then lack one member fewer.
 fn hold(users: &mut [u64], left: usize, rng: &mut dyn Rng) -> u64 {
     let mut sum = 0;
     for lacking in 1..users.len() {
@@ -69,7 +72,7 @@ mod tests {
     use crate::model::protocol::Protocol;
     use crate::numerics::random::generator;
 
-    /// The probabilities of all supports of three reports, from all triples of sets: what users report one after another.
+    /// The probabilities of all supports of three reports, by enumerating all triples of sets.
     fn law(protocol: &Protocol, p: &[f64]) -> BTreeMap<Vec<u64>, f64> {
         let q = protocol.push_forward(p).unwrap();
         let mut law = BTreeMap::new();
@@ -84,7 +87,8 @@ mod tests {
         law
     }
 
-    /// χ² of the frequencies against the law, with rare supports taken together, as a normal deviate (Wilson and Hilferty).
+    /// χ² of the frequencies against the law, with rare supports pooled, as a normal deviate (Wilson and
+    /// Hilferty).
     fn deviate(law: &BTreeMap<Vec<u64>, f64>, seen: &BTreeMap<Vec<u64>, u64>, draws: u64) -> f64 {
         let (mut chi, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
         let mut add = |expected: f64, found: f64| {
@@ -103,7 +107,8 @@ mod tests {
         ((chi / free).cbrt() - (1.0 - 2.0 / (9.0 * free))) / (2.0 / (9.0 * free)).sqrt()
     }
 
-    /// Eight laws, each a chi-square test at 4.5 standard deviations of one side: the false-alarm rate is below 1e-4.
+    /// Eight laws, each a one-sided chi-square test at 4.5 standard deviations: the false-alarm rate is below
+    /// 1e-4.
     #[test]
     fn sets_drawn_at_once_have_the_law_of_users_one_by_one() {
         let draws = 40_000;
@@ -130,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Where the reports say all: each user's own value and nothing else.
+    /// Where the reports reveal everything: each user's own value and nothing else.
     #[test]
     fn certain_sets_hold_the_own_values() {
         let subset = SubsetSelection::new(5, 1, 100.0).unwrap();

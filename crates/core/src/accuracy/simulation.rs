@@ -1,4 +1,4 @@
-//! Collections that might have been: reports of `n` users whose values have a given distribution.
+//! Simulated collections: reports of `n` users whose values have a given distribution.
 
 use chacha20::ChaCha8Rng;
 use rand::RngExt;
@@ -14,19 +14,21 @@ use crate::model::tallies::Tallies;
 use crate::numerics::random::{binomial, multinomial};
 use crate::numerics::stop::check;
 
-/// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
+/// The gap in nats to which simulated likelihoods are maximised: far too small to affect an error that is
+/// known to a percent.
 const GAP: f64 = 1e-3;
 
-/// Most numbers (users times inputs) of a simulated collection whose posterior is found: some seconds for chains.
+/// Largest size (users times inputs) of a simulated collection whose posterior is computed: a few seconds for
+/// chains.
 const MAX_BELIEVED: u128 = 1 << 20;
 
-/// Most numbers (users times inputs) that one simulated collection of whole reports may draw.
+/// Largest size (users times inputs) of a simulated collection of complete reports.
 const MAX_NUMBERS: u128 = 1 << 30;
 
-/// Most outputs that are counted one by one.
+/// Largest number of outputs that are counted one by one.
 const MAX_OUTPUTS: u64 = 1 << 16;
 
-/// Refuses to simulate posterior means of collections whose chains would take too long.
+/// Rejects posterior means of simulated collections whose chains would take too long.
 ///
 /// # Errors
 /// [`Error::TooMuch`].
@@ -42,13 +44,16 @@ pub fn check_size(estimator: Estimator, inputs: usize, n: u64) -> Result<()> {
 /// How reports of a protocol are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DrawnAs {
-    /// How many support each input, one multinomial draw: a report supports one input at most.
+    /// The number of reports that support each input, by one multinomial draw: a report supports at most one
+    /// input.
     Disjoint,
-    /// How many support each input: given who holds what, the bits are independent, and so two binomial draws an input do.
+    /// The number of reports that support each input: given the values, the bits are independent, so two
+    /// binomial draws per input suffice.
     Bits,
-    /// How many support each input: all sets are drawn at once, input after input ([`sets`](super::sets)).
+    /// The number of reports that support each input: all sets are drawn at once, input after input
+    /// ([`sets`](super::sets)).
     Sets,
-    /// How often each output was reported, one multinomial draw.
+    /// The count of each output, by one multinomial draw.
     Outputs,
     /// One user after another.
     Users,
@@ -73,7 +78,7 @@ impl<'a> Simulation<'a> {
     pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64, prior: Prior) -> Result<Self> {
         let whole = matches!(estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean);
         let drawn_as = match protocol {
-            // Fewer outputs than users: each output is counted at once.
+            // Fewer outputs than users: draw the counts of all outputs at once.
             _ if whole && protocol.countable_outputs(1).is_ok_and(|b| b as u64 <= n.min(MAX_OUTPUTS)) => {
                 DrawnAs::Outputs
             }
@@ -98,7 +103,7 @@ impl<'a> Simulation<'a> {
         Ok(simulation)
     }
 
-    /// About how many elementary steps one collection takes.
+    /// Approximate number of elementary steps per collection.
     pub(crate) fn work(&self) -> f64 {
         let (a, n) = (self.protocol.inputs() as f64, self.n as f64);
         let drawing = match self.drawn_as {
@@ -117,10 +122,10 @@ impl<'a> Simulation<'a> {
         drawing + estimating
     }
 
-    /// The estimate from one collection, and whether it is known to be what it claims.
+    /// The estimate from one collection, and whether it is certified.
     ///
     /// # Errors
-    /// The estimator finds nothing to work with.
+    /// The estimator has nothing to work with.
     pub(crate) fn estimate(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<(Vec<f64>, bool)> {
         let reports = self.reports(p, rng)?;
         let linear = self.inverse.estimate(self.protocol, &reports)?;
@@ -157,7 +162,7 @@ impl<'a> Simulation<'a> {
         let mut shares: Vec<f64> = p.iter().map(|p_x| rates.rate(*p_x)).collect();
         shares.push((1.0 - shares.iter().sum::<f64>()).max(0.0));
         if !matches!(self.protocol, Protocol::Erasure(_)) {
-            // Only an erasure supports nothing; for the others what is left is rounding.
+            // Only an erasure can support nothing; for the others the remainder is rounding.
             shares.pop();
         }
         let mut counts = multinomial(self.n, &shares, rng);

@@ -1,11 +1,12 @@
 //! The expected squared error of the linear estimate, in closed form.
 //!
-//! A vote `z_Y` has mean `p`, so the mean of `n` votes is off by
+//! Each report contributes an unbiased score ("vote") `z_Y` with mean `p`, so the mean of `n` votes has the
+//! squared error
 //! ```text
 //! E Σ_x (φ̂_x − p_x)² = (E|z_Y|² − |p|²)/n = (h·p − |p|²)/n,   h_x = E[|z_Y|² | X = x]
 //! ```
-//! which is linear in `p` but for `|p|²`: its mean over a prior needs two moments, and its maximum over all distributions is at the
-//! distribution nearest to `h/2`.
+//! which is linear in `p` except for `|p|²`: its mean over a prior needs two moments, and its maximum over
+//! all distributions is at the distribution nearest to `h/2`.
 
 use crate::estimate::LeftInverse;
 use crate::estimate::post_processing::norm_sub;
@@ -13,7 +14,7 @@ use crate::model::error::Result;
 use crate::model::prior::Prior;
 use crate::model::protocol::Protocol;
 
-/// The expected squared length of a user's vote, for each value, and the number of users.
+/// The expected squared length of a user's vote for each value, and the number of users.
 #[derive(Clone, Debug)]
 pub(crate) struct SquaredError {
     n: f64,
@@ -29,19 +30,20 @@ impl SquaredError {
         Ok(SquaredError { n: n as f64, length: LeftInverse::of(protocol)?.squared_length() })
     }
 
-    /// Where users' values have distribution `p`.
+    /// At the distribution `p` of the users' values.
     pub(crate) fn at(&self, p: &[f64]) -> f64 {
         self.of_moments(p, p.iter().map(|p_x| p_x * p_x).sum())
     }
 
-    /// On average over a prior; `None` for a custom prior.
+    /// Averaged over a prior; `None` for a custom prior.
     pub(crate) fn over(&self, prior: &Prior) -> Option<f64> {
         Some(self.of_moments(&prior.mean(), second_moment(prior)?))
     }
 
-    /// The worst distribution of all.
+    /// The worst of all distributions.
     pub(crate) fn worst(&self) -> Vec<f64> {
-        // A shift of all changes nothing but rounding: votes of a nearly unfaithful protocol are so long that a sum of 1 beside them has few digits.
+        // A common shift changes only the rounding: the votes of a nearly unfaithful protocol are so long that
+        // a sum of 1 next to them has few digits.
         let longest = self.length.iter().copied().fold(0.0, f64::max);
         norm_sub(&self.length.iter().map(|h| (h - longest) / 2.0).collect::<Vec<_>>())
     }

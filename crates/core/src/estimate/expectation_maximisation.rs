@@ -1,18 +1,19 @@
-//! The likelihood maximised by accelerated expectation maximisation, where a matrix of all pairs of inputs would be too large.
+//! Maximum likelihood by accelerated expectation maximisation, where an `a × a` matrix would be too large.
 
 use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use crate::likelihood::{Likelihood, Slope};
 use crate::numerics::stop::check;
 
-/// Passes over the reports after which the search ends without having reached its tolerance.
+/// Passes over the reports after which the search gives up without having reached its tolerance.
 const MOST_PASSES: usize = 20_000;
 
-/// The likelihood's maximum, from a distribution without zeros.
+/// The maximum of the likelihood, starting from a distribution without zeros.
 ///
 /// # Method and cost
-/// A step of expectation maximisation is `p_x ← p_x (∂L/∂p_x)/n`; it never lowers the likelihood, but at high privacy it crawls. Two steps show the
-/// direction and how fast they shrink, from which a longer step is extrapolated (SQUAREM, Varadhan and Roland 2008). It is taken only
-/// where it raises the likelihood further than the two steps; so the search is monotone. `O(passes · n a/8)`.
+/// A step of expectation maximisation is `p_x ← p_x (∂L/∂p_x)/n`; it never decreases the likelihood, but is
+/// very slow at high privacy. Two steps give the direction and the rate of decrease, from which a longer step
+/// is extrapolated (SQUAREM, Varadhan and Roland 2008). It is taken only if it increases the likelihood more
+/// than the two steps, so the search is monotone. `O(passes · n a/8)`.
 pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> MaximumLikelihood {
     let n = likelihood.reports();
     let (mut p, mut passes) = (start, 1);
@@ -44,7 +45,7 @@ fn stepped(p: &[f64], slope: &Slope, n: f64) -> Vec<f64> {
     raised.into_iter().map(|p_x| p_x / sum).collect()
 }
 
-/// The point that two steps point to, kept inside the simplex; `None` where they do not slow down.
+/// The point that two steps extrapolate to, kept inside the simplex; `None` if the steps do not shrink.
 fn extrapolated(p: &[f64], first: &[f64], second: &[f64]) -> Option<Vec<f64>> {
     let change: Vec<f64> = first.iter().zip(p).map(|(f, p)| f - p).collect();
     let bend: Vec<f64> = second.iter().zip(first).zip(&change).map(|((s, f), r)| s - f - r).collect();
@@ -54,7 +55,7 @@ fn extrapolated(p: &[f64], first: &[f64], second: &[f64]) -> Option<Vec<f64>> {
         return None;
     }
     let point = (0..p.len()).map(|x| p[x] + 2.0 * factor * change[x] + factor * factor * bend[x]);
-    // A frequency may shrink, but not vanish: expectation maximisation never leaves 0.
+    // A frequency may shrink but not become 0, because expectation maximisation never leaves 0.
     let inside: Vec<f64> = point.zip(second).map(|(v, s)| v.max(1e-3 * s)).collect();
     let sum: f64 = inside.iter().sum();
     Some(inside.into_iter().map(|v| v / sum).collect())
@@ -69,7 +70,7 @@ mod tests {
     use crate::model::protocol::Protocol;
     use crate::model::tallies::Tallies;
 
-    /// Two methods that share nothing but the slope end at the same likelihood, within the gaps they state.
+    /// Two methods that share only the gradient reach the same likelihood, within their stated gaps.
     #[test]
     fn newton_and_expectation_maximisation_agree() {
         for (a, epsilon) in [(9, 0.5), (20, 1.0), (12, 3.0)] {

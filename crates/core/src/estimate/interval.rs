@@ -1,35 +1,41 @@
-//! Intervals for a frequency, from an unbiased estimate whose variance is known at every frequency.
+//! Confidence intervals for a frequency, from an unbiased estimate whose variance is known at every
+//! frequency.
 //!
 //! # Definition
-//! The estimate `t` of a frequency is the mean of `n` votes. A vote has mean `p`, the frequency, and its noise is known, so its second
-//! moment is known too, and with it the variance of `t` at every `p` that may be the true one:
+//! The estimate `t` of a frequency is the mean of `n` votes. A vote has mean `p`, the frequency. The noise is
+//! known, so the second moment of a vote is known too, and with it the variance of `t` at every possible true
+//! `p`:
 //! ```text
 //! n Var(p) = p h + (1 − p) h' − p²,   h = E[vote² | the user holds the value],   h' = its mean over users who hold another
 //! ```
-//! Intervals are made of the `p` that agree with `t` *under the variance at `p`*. The variance at `t` itself would make intervals of no width where
-//! few reports happen to agree.
+//! An interval contains the `p` that are compatible with `t` *under the variance at `p`*. The variance at `t`
+//! itself would give intervals of zero width when few reports happen to agree.
 //!
-//! - The *score interval* (Wilson 1927) holds all `p` with `(t − p)² ≤ z² Var(p)`, the roots of a quadratic equation. It may leave `[0, 1]`, as `t` may.
-//! - The *unified interval* (Feldman and Cousins 1998) knows that `0 ≤ p ≤ 1`. With `σ² = Var(p)` and the normal law, the likelihood ratio between `p` and the
-//!   best frequency is
+//! - The *score interval* (Wilson 1927) contains all `p` with `(t − p)² ≤ z² Var(p)`, the roots of a
+//!   quadratic equation. It may leave `[0, 1]`, as `t` may.
+//! - The *unified interval* (Feldman and Cousins 1998) uses `0 ≤ p ≤ 1`. With `σ² = Var(p)` and a normal `t`,
+//!   the likelihood ratio between `p` and the best frequency is
 //! ```text
 //! −2σ² ln R_p(t) = (t − p)² − (t − t̂)²,   t̂ = t moved into [0, 1]
 //! ```
-//!   and `p` is in the interval if `P_p(R_p(T) ≤ R_p(t)) ≥ 1 − level`, where `R_p(T) ≤ R_p(t)` says that `T` is outside an interval around `p` in closed form. It
-//!   has its level at every `p` in `[0, 1]` as far as the normal law holds, always holds `t̂`, and is never empty, however far outside `t` is.
+//! and `p` is in the interval if `P_p(R_p(T) ≤ R_p(t)) ≥ 1 − level`, where `R_p(T) ≤ R_p(t)` means that `T`
+//! is outside an interval around `p` given in closed form. It has its nominal coverage at every `p` in
+//! `[0, 1]` as far as the normal law holds, always contains `t̂`, and is never empty, however far outside `t`
+//! is.
 //!
 //! # Accuracy
-//! Votes of a few reports are coarse and skewed. The unified interval counts one report less than there are, which makes up for that: from 5 to 50 reports,
-//! with matrices, mixtures, products and compositions of 2 to 8 values and `ε` from 0.5 to 4, intervals of 90 % hold 87 to 95 % on average over the values and a
+//! The votes of a few reports are coarse and skewed. The unified interval uses one report less than there
+//! are, which compensates for that: from 5 to 50 reports, with matrices, mixtures, products and compositions
+//! of 2 to 8 values and `ε` from 0.5 to 4, intervals of 90 % cover 87 to 95 % averaged over the values and a
 //! uniform or Jeffreys prior (`tests/interval_coverage.rs`).
 
 use crate::numerics::search::bisect;
 use crate::numerics::special::normal_quantile;
 
-/// Halvings of the search for the end of an interval: to a relative 1e-15.
+/// Halvings in the search for an end of an interval: to a relative 1e-15.
 const HALVINGS: usize = 50;
 
-/// Where a true frequency is likely to be.
+/// A confidence or credible interval for a frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end.
@@ -39,20 +45,21 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval widened to hold an estimate.
+    /// The interval widened to contain an estimate.
     pub(super) fn holding(self, estimate: f64) -> Self {
         Interval { low: self.low.min(estimate), high: self.high.max(estimate) }
     }
 }
 
-/// How intervals were made.
+/// How intervals were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntervalMethod {
     /// Score intervals of the mean vote.
     Score,
-    /// Unified intervals of the linear estimate, widened to hold the estimate.
+    /// Unified intervals of the linear estimate, widened to contain the estimate.
     Carried,
-    /// Unified intervals of one scoring step from the estimate, with the information of the likelihood; widened likewise.
+    /// Unified intervals of one scoring step from the estimate, with the Fisher information; widened to
+    /// contain the estimate.
     Information,
     /// Quantiles of the posterior.
     Credible,
@@ -69,7 +76,7 @@ impl IntervalMethod {
         }
     }
 
-    /// How they were made, in words.
+    /// How they were computed, in words.
     pub fn meaning(self) -> &'static str {
         match self {
             IntervalMethod::Credible => {
@@ -95,9 +102,9 @@ pub(crate) struct Measured {
     pub(crate) estimate: f64,
     /// `h`: the second moment of the vote of a user who holds the value.
     pub(crate) own: f64,
-    /// `h'`: that of a user who holds another.
+    /// `h'`: that of a user who holds another value.
     pub(crate) others: f64,
-    /// What the variance is of that of the mean vote, at most 1.
+    /// The ratio of the variance to that of the mean vote, at most 1.
     pub(crate) share: f64,
     /// The number of reports.
     pub(crate) n: f64,
@@ -109,7 +116,7 @@ impl Measured {
         self.share * self.spread(p).max(0.0) / self.n
     }
 
-    /// The standard error where the frequency is `p`, or half a user from 0 or 1 where `p` is not between them.
+    /// The standard error where the frequency is `p`, or half a user from 0 or 1 if `p` is not between them.
     pub(crate) fn standard_error(&self, p: f64) -> f64 {
         let half = 0.5 / (self.n + 1.0);
         self.variance(p.clamp(half, 1.0 - half)).sqrt()
@@ -126,7 +133,7 @@ impl Measured {
         let z = normal_quantile(0.5 + 0.5 * level);
         let k = z * z / self.n;
         let centre = (t + 0.5 * k * slope) / (1.0 + k);
-        // Beyond 0 and 1 the spread of votes is extrapolated and may be negative.
+        // Outside [0, 1] the variance of votes is extrapolated and may be negative.
         let square = k * (self.spread(t).max(0.0) + k * (0.25 * slope * slope + self.others));
         let half = square.sqrt() / (1.0 + k);
         Interval { low: centre - half, high: centre + half }.holding(t)
@@ -144,7 +151,8 @@ impl Measured {
         Interval { low: end(0.0), high: end(1.0) }
     }
 
-    /// `P_p(R_p(T) ≤ R_p(t))`: how likely an estimate is, where the frequency is `p`, that agrees no better with it than this one.
+    /// `P_p(R_p(T) ≤ R_p(t))`: the p-value of `p`, the probability of an estimate that agrees with `p` no
+    /// better than this one.
     fn tail(&self, p: f64) -> f64 {
         let (t, best) = (self.estimate, self.estimate.clamp(0.0, 1.0));
         let variance = self.variance(p) * self.n / (self.n - 1.0).max(1.0);
@@ -152,7 +160,7 @@ impl Measured {
             return if t == p { 1.0 } else { 0.0 };
         }
         let distance = ((t - p) * (t - p) - (t - best) * (t - best)).max(0.0);
-        // An estimate at `p ± reach` agrees as well with `p` as this one does.
+        // An estimate at `p ± reach` agrees with `p` equally well.
         let below = reach(distance, p);
         let above = reach(distance, 1.0 - p);
         let beyond = |reach: f64| 0.5 * libm::erfc(reach / (2.0 * variance).sqrt());
@@ -160,12 +168,13 @@ impl Measured {
     }
 }
 
-/// How far from `p` an estimate is for which `(t − p)² − (t − t̂)²` is `distance`, on the side where the boundary of the frequencies is `room` away.
+/// The distance from `p` of an estimate for which `(t − p)² − (t − t̂)²` is `distance`, on the side where the
+/// boundary of the frequencies is `room` away.
 fn reach(distance: f64, room: f64) -> f64 {
     if distance <= room * room {
         distance.sqrt()
     } else {
-        // Outside the boundary, r² − (r − room)² = distance; without room, no estimate agrees less.
+        // Beyond the boundary, r² − (r − room)² = distance; with room = 0 no estimate agrees less.
         0.5 * (distance / room + room)
     }
 }
@@ -198,8 +207,9 @@ mod tests {
         }
     }
 
-    /// Under the normal law the unified interval holds every frequency as often as it says, the boundary too. The integral over the estimates is a sum over
-    /// 20,000 cells of a hundredth of the range each way, in which the ends are sharp to one cell.
+    /// Under the normal law the unified interval has its nominal coverage at every frequency, including the
+    /// boundary. The integral over the estimates is a sum over 20,000 cells of a hundredth of the range each
+    /// way, which resolves the ends to one cell.
     #[test]
     fn the_unified_interval_has_its_level_everywhere() {
         for n in [2.0, 30.0, 1e4] {
@@ -232,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Without noise a value that nobody reported may still be held by some.
+    /// Without noise, a value that was never reported may still be held by some users.
     #[test]
     fn the_truth_about_nobody_leaves_room() {
         let nobody = Measured { estimate: 0.0, own: 1.0, others: 0.0, share: 1.0, n: 50.0 };

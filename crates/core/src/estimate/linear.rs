@@ -1,24 +1,26 @@
-//! The linear unbiased estimate: each report votes for frequencies, and the votes are averaged.
+//! The linear unbiased estimate: each report gives a vote for the frequencies, and the votes are averaged.
 //!
 //! # Definition
-//! A report `y` votes `z_y`, a vector with `E[z_Y | X = x] = e_x`; the estimate is the mean vote. It is unbiased for every `P` and
-//! every number of reports, may be negative, and its entries need not sum to 1.
+//! A report `y` gives the vote `z_y`, a vector with `E[z_Y | X = x] = e_x`; the estimate is the mean vote. It
+//! is unbiased for every `P` and every number of reports, may be negative, and its entries need not sum to 1.
 //!
 //! # Method and cost
 //! Where reports support inputs ([`SupportRates`]), `z_yx = (1[y supports x] − λ)/(κ − λ)`: the usual estimate of randomised response,
 //! unary encoding, local hash and subset selection, `O(a)` from the supports.
 //!
-//! Any other faithful matrix has many left inverses. We take weighted least squares at the uniform distribution `u`,
+//! Any other faithful matrix has many left inverses. We use weighted least squares at the uniform
+//! distribution `u`,
 //! ```text
 //! z_y = (QᵀWQ)⁻¹ Qᵀ W e_y,   W = diag(1/(Qu)_y)
 //! ```
-//! which of all unbiased linear votes has the smallest variance when `P` is uniform (Gauss and Markov). Weights from the estimate
-//! itself would be a little better elsewhere, but the votes would then depend on the data and no longer be unbiased.
-//! The matrix is needed, once: `O(b a²)`.
+//! which has the smallest variance of all unbiased linear votes when `P` is uniform (Gauss and Markov).
+//! Weights from the estimate itself would be slightly better elsewhere, but the votes would then depend on
+//! the data and no longer be unbiased. This needs the matrix once: `O(b a²)`.
 //!
 //! # Accuracy
-//! Standard errors come from the known noise, at the estimate or, where that is outside `[0, 1]`, at the frequency next to it: half a user from 0 or 1. The spread
-//! of the reports themselves would be 0 where they happen to agree, as if the noise were not known. Covariances are estimated from the reports.
+//! Standard errors come from the known noise, at the estimate or, where that is outside `[0, 1]`, at the
+//! nearest frequency: half a user from 0 or 1. The empirical variance of the reports would be 0 when they
+//! happen to agree, which ignores the known noise. Covariances are estimated from the reports.
 
 use std::sync::Arc;
 
@@ -35,10 +37,11 @@ use crate::model::protocol::{Channel, Matrix, Protocol};
 use crate::model::tallies::Tallies;
 use crate::numerics::stop::check;
 
-/// Rows whose votes are found together: enough to keep a processor busy, few enough to need no memory.
+/// Rows whose votes are computed together: enough for efficient matrix operations, few enough to need little
+/// memory.
 const ROWS_AT_ONCE: usize = 64;
 
-/// A left inverse of a protocol: what each report votes for.
+/// A left inverse of a protocol: the vote of each report.
 #[derive(Debug)]
 pub struct LeftInverse {
     a: usize,
@@ -53,7 +56,7 @@ enum VoteRule {
 
 #[derive(Debug)]
 struct LeastSquares {
-    /// The information of a report at the uniform distribution.
+    /// The Cholesky factor of the information of a report at the uniform distribution.
     factor: Llt<f64>,
     /// `E[z_Yx² | X = x']` in row `x` and column `x'`.
     squares: Arc<Mat<f64>>,
@@ -80,7 +83,7 @@ impl LeftInverse {
         Ok(LeftInverse { a, rule })
     }
 
-    /// The rates at which reports support inputs, where the votes are supports.
+    /// The rates at which reports support inputs, if the votes are supports.
     pub fn rates(&self) -> Option<SupportRates> {
         match self.rule {
             VoteRule::Supports(rates) => Some(rates),
@@ -91,7 +94,7 @@ impl LeftInverse {
     /// The linear estimate from these reports.
     ///
     /// # Errors
-    /// There are no reports, or not in the form that is needed.
+    /// There are no reports, or they are not in the required form.
     pub fn estimate(&self, protocol: &Protocol, reports: &Reports) -> Result<LinearEstimate> {
         if reports.n() == 0 {
             return Err(Error::NoReports);
@@ -143,14 +146,14 @@ impl LeastSquares {
     }
 }
 
-/// What a report votes for whose row has these deviations from its mean.
+/// The vote of a report whose row has these deviations from its mean.
 fn vote(factor: &Llt<f64>, deviations: &[f64]) -> Vec<f64> {
     let a = deviations.len();
     let tangent = factor.solve(Mat::from_fn(a, 1, |x, _| deviations[x]));
     (0..a).map(|x| 1.0 / a as f64 + tangent[(x, 0)]).collect()
 }
 
-/// The second moments of the votes, given who votes.
+/// The second moments of the votes, given the user's value.
 fn squares(matrix: &Matrix, factor: &Llt<f64>) -> Mat<f64> {
     let a = matrix.inputs();
     let rows: Vec<&[f64]> = matrix.rows().collect();
@@ -165,8 +168,9 @@ fn squares(matrix: &Matrix, factor: &Llt<f64>) -> Mat<f64> {
     squares
 }
 
-/// The Cholesky factor of `QᵀWQ − 11ᵀ + c 11ᵀ`; `None` if it has none. On vectors that sum to 0 it does what `QᵀWQ` does, and with `c` of the size of the
-/// rest it is well conditioned also at high privacy, where `QᵀWQ` is nearly `11ᵀ`.
+/// The Cholesky factor of `QᵀWQ − 11ᵀ + c 11ᵀ`; `None` if it is not positive definite. On vectors that sum to
+/// 0 it acts like `QᵀWQ`, and with `c` of the size of the rest it is well conditioned even at high privacy,
+/// where `QᵀWQ` is nearly `11ᵀ`.
 fn factor(matrix: &Matrix) -> Option<Llt<f64>> {
     let a = matrix.inputs();
     let information = information(matrix, &vec![1.0 / a as f64; a]);
@@ -174,8 +178,8 @@ fn factor(matrix: &Matrix) -> Option<Llt<f64>> {
     Mat::from_fn(a, a, |x, z| information[(x, z)] + scale).llt(Side::Lower).ok()
 }
 
-/// The expected information of a report at `p`, up to terms that vanish between distributions: `Σ_y (Qp)_y e_y e_yᵀ` with
-/// `e_yx = Q_{y|x}/(Qp)_y − 1`.
+/// The expected information of a report at `p`, up to terms that vanish on differences of distributions:
+/// `Σ_y (Qp)_y e_y e_yᵀ` with `e_yx = Q_{y|x}/(Qp)_y − 1`.
 pub(crate) fn information(matrix: &Matrix, p: &[f64]) -> Mat<f64> {
     let a = p.len();
     let mut sum = vec![0.0; a * a];
@@ -191,19 +195,19 @@ pub(crate) fn information(matrix: &Matrix, p: &[f64]) -> Mat<f64> {
     Mat::from_fn(a, a, |x, z| sum[x.max(z) * a + x.min(z)])
 }
 
-/// The mean of a row, and the deviations of its entries relative to it.
+/// The mean of a row, and the relative deviations of its entries.
 fn deviations(row: &[f64]) -> (f64, Vec<f64>) {
     let mean = row.iter().sum::<f64>() / row.len() as f64;
     (mean, row.iter().map(|q| (q - mean) / mean).collect())
 }
 
-/// `n` users with distribution `p` and, beside them, as many as `more` of whom nothing is known.
+/// The distribution of `n` users with distribution `p` together with `more` users with uniform values.
 pub(crate) fn smoothed(p: &[f64], n: f64, more: f64) -> Vec<f64> {
     let each = more / p.len() as f64;
     p.iter().map(|p_x| (n * p_x + each) / (n + more)).collect()
 }
 
-/// A linear estimate with what is known of its error.
+/// A linear estimate with its error structure.
 #[derive(Clone, Debug)]
 pub struct LinearEstimate {
     n: f64,
@@ -233,7 +237,7 @@ impl LinearEstimate {
         &self.values
     }
 
-    /// A distribution near the estimate without zeros: the nearest one, with one more user who holds any value.
+    /// A distribution near the estimate without zeros: the nearest one, plus one user with a uniform value.
     fn near(&self) -> Vec<f64> {
         smoothed(&norm_sub(&self.values), self.n, 1.0)
     }
@@ -244,15 +248,17 @@ impl LinearEstimate {
         (0..near.len()).map(|x| self.measured(x, &near).standard_error(self.values[x])).collect()
     }
 
-    /// For each input the standard error that its estimate would have if nobody held the input.
+    /// For each input the standard error of its estimate if no user held the input.
     pub fn standard_errors_of_nobody(&self) -> Vec<f64> {
         let near = self.near();
         (0..near.len()).map(|x| self.measured(x, &near).variance(0.0).sqrt()).collect()
     }
 
-    /// The covariance of the estimates of two inputs, estimated from the same reports; on average it is `(n − 1)/n` of the true one.
+    /// The covariance of the estimates of two inputs, estimated from the same reports; its expectation is
+    /// `(n − 1)/n` times the true one.
     ///
-    /// With supports, two inputs are supported together by chance alone: the share of such reports follows from the estimate.
+    /// For supports, joint support of two inputs arises only by chance: the share of such reports follows
+    /// from the estimate.
     pub fn covariance(&self, x: usize, z: usize) -> f64 {
         match &self.spread {
             Spread::Votes { covariance, .. } => covariance[(x, z)],
@@ -265,19 +271,21 @@ impl LinearEstimate {
         }
     }
 
-    /// Score intervals that hold each true frequency with about this probability. They may leave `[0, 1]`, as the estimates may.
+    /// Score intervals that contain each true frequency with about this probability. They may leave `[0, 1]`,
+    /// as the estimates may.
     pub fn intervals(&self, level: f64) -> Vec<Interval> {
         let near = self.near();
         (0..near.len()).map(|x| self.measured(x, &near).score(level)).collect()
     }
 
-    /// Unified intervals inside `[0, 1]` that hold each true frequency with about this probability.
+    /// Unified intervals inside `[0, 1]` that contain each true frequency with about this probability.
     pub fn intervals_inside(&self, level: f64) -> Vec<Interval> {
         let near = self.near();
         (0..near.len()).map(|x| self.measured(x, &near).unified(level)).collect()
     }
 
-    /// The estimate of one input with its variance at every frequency of it. Users who do not hold the input hold the others in proportion to `near`.
+    /// The estimate of one input with its variance at every frequency. Users who do not hold the input are
+    /// assumed to hold the others in proportion to `near`.
     pub(crate) fn measured(&self, x: usize, near: &[f64]) -> Measured {
         let (own, others) = match &self.spread {
             Spread::Supports(rates) => rates.squares(),

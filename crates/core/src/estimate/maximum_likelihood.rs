@@ -7,12 +7,14 @@
 //!
 //! # Method and cost
 //! - Randomised response, the identity and erasure: closed form by water-filling, one sort.
-//! - Up to [`MAX_INFORMATION`] inputs: a sequence of quadratic programs (Newton's method that knows the boundary). Reports that are sets
-//!   of inputs are kept as packed bits, and no pass takes `b × a` work.
+//! - Up to [`MAX_INFORMATION`] inputs: sequential quadratic programming (Newton's method with the constraints
+//!   of the simplex). Reports that are sets of inputs are stored as packed bits, and no pass takes `b × a`
+//!   work.
 //! - Beyond: accelerated expectation maximisation.
 //!
-//! The likelihood is concave, so its slope at any point bounds what is missing to the maximum ([`Certificate::gap`], in nats). A search
-//! ends when the gap is within the tolerance, or says that it is not.
+//! The likelihood is concave, so its gradient at any point bounds the distance to the maximum
+//! ([`Certificate::gap`], in nats). A search ends when the gap is within the tolerance, or reports that it is
+//! not.
 
 use faer::prelude::Solve;
 use faer::{Mat, Side};
@@ -28,15 +30,15 @@ use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
 use crate::model::tallies::Tallies;
 
-/// Most inputs for which a matrix of all pairs of inputs is made and decomposed.
+/// Largest number of inputs for which an `a × a` matrix is formed and factorised.
 pub const MAX_INFORMATION: usize = 1024;
 
-/// How near a search came to the maximum of the likelihood.
+/// How close a search came to the maximum of the likelihood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
     /// The log-likelihood is below its maximum by at most this, in nats.
     pub gap: f64,
-    /// The gap that was asked for.
+    /// The requested gap.
     pub tolerance: f64,
     /// Passes over the reports; 0 for a closed form.
     pub passes: usize,
@@ -49,31 +51,33 @@ impl Certificate {
     }
 }
 
-/// The most likely frequencies, and how near they are to that.
+/// The most likely frequencies, with a certificate.
 #[derive(Clone, Debug)]
 pub struct MaximumLikelihood {
     /// The frequencies.
     pub values: Vec<f64>,
-    /// How near they are to the maximum.
+    /// How close they are to the maximum.
     pub certificate: Certificate,
 }
 
-/// One scoring step without regard to the boundary, and the variances that the information promises.
+/// One unconstrained scoring step, and the variances from the inverse information.
 ///
-/// The point after the step is asymptotically normal around the true frequencies with these variances (a one-step estimate), while the
-/// maximum itself is not where it is at the boundary.
+/// The point after the step is asymptotically normal around the true frequencies with these variances (a
+/// one-step estimate), while the maximum itself is not normal at the boundary.
 #[derive(Clone, Debug)]
 pub(crate) struct ScoringStep {
     /// The frequencies after the step. They may be negative.
     pub(crate) values: Vec<f64>,
-    /// The inverse of the information, on the diagonal.
+    /// The diagonal of the inverse information.
     pub(crate) variances: Vec<f64>,
 }
 
-/// The most likely frequencies given these reports, searched to within `tolerance` nats. `linear` is where the search starts.
+/// The most likely frequencies given these reports, to within `tolerance` nats. The search starts at
+/// `linear`.
 ///
 /// # Errors
-/// There are no reports, whole reports are needed, an impossible output was reported, or the reports are too many.
+/// There are no reports, complete reports are needed, an impossible output was reported, or there are too
+/// many reports.
 pub fn maximum_likelihood(
     protocol: &Protocol,
     reports: &Reports,
@@ -93,7 +97,7 @@ pub fn maximum_likelihood(
     Ok(search(&*likelihood, linear, tolerance))
 }
 
-/// The maximum of a likelihood, by the method that its size asks for.
+/// The maximum of a likelihood, by the method that suits its size.
 pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64) -> MaximumLikelihood {
     let a = likelihood.inputs();
     // Inside the simplex every possible report has a positive probability.
@@ -119,7 +123,7 @@ fn holds_sets(protocol: &Protocol) -> bool {
     matches!(protocol, Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_))
 }
 
-/// The counts and the floor of water-filling, for protocols that have them.
+/// The counts and the floor of water-filling, for protocols that have a closed form.
 fn response(protocol: &Protocol, reports: &Reports) -> Option<(Vec<u64>, f64)> {
     let floor = match protocol {
         Protocol::Identity(_) | Protocol::Erasure(_) => 0.0,
@@ -133,7 +137,7 @@ fn response(protocol: &Protocol, reports: &Reports) -> Option<(Vec<u64>, f64)> {
     Some((supports.counts().to_vec(), floor))
 }
 
-/// Water-filling, with its certificate: rounding is all that is left of the gap.
+/// Water-filling, with its certificate: the remaining gap is rounding.
 fn closed_form(counts: &[u64], floor: f64, tolerance: f64) -> Result<MaximumLikelihood> {
     let n = counts.iter().sum::<u64>() as f64;
     if n == 0.0 {
@@ -144,10 +148,11 @@ fn closed_form(counts: &[u64], floor: f64, tolerance: f64) -> Result<MaximumLike
     Ok(MaximumLikelihood { values, certificate: Certificate { gap, tolerance, passes: 0 } })
 }
 
-/// One scoring step from a distribution without zeros; `None` where the information is singular or too large.
+/// One scoring step from a distribution without zeros; `None` if the information is singular or too large.
 ///
-/// The information is the expected one, which the protocol has at `p` whatever was reported. Only of reports that are sets, whose outputs are too many to be
-/// listed, it is what was observed: of few reports, that may be singular or far off.
+/// We use the expected information at `p`, which does not depend on the reports. Only for reports that are
+/// sets, with too many outputs to enumerate, we use the observed information; with few reports it may be
+/// singular or far off.
 ///
 /// # Errors
 /// As for [`maximum_likelihood`].
@@ -184,7 +189,7 @@ fn response_step(counts: &[u64], floor: f64, p: &[f64]) -> ScoringStep {
     }
 }
 
-/// The step with a matrix of information; `None` where it is singular.
+/// The step with an information matrix; `None` if it is singular.
 fn step(information: &Mat<f64>, excess: &[f64], p: &[f64]) -> Option<ScoringStep> {
     let a = p.len();
     let scale = (0..a).map(|x| information[(x, x)]).sum::<f64>() / (a * a) as f64;
@@ -192,7 +197,8 @@ fn step(information: &Mat<f64>, excess: &[f64], p: &[f64]) -> Option<ScoringStep
     let inverse = full.llt(Side::Lower).ok()?.solve(Mat::<f64>::identity(a, a));
     let sums: Vec<f64> = (0..a).map(|x| (0..a).map(|z| inverse[(x, z)]).sum()).collect();
     let total: f64 = sums.iter().sum();
-    // The inverse between distributions: what is left of the full one after the direction of all ones is taken out.
+    // The inverse on differences of distributions: the full inverse with the direction of all ones projected
+    // out.
     let entry = |x: usize, z: usize| inverse[(x, z)] - sums[x] * sums[z] / total;
     let moved = |x: usize| p[x] + (0..a).map(|z| entry(x, z) * excess[z]).sum::<f64>();
     Some(ScoringStep {

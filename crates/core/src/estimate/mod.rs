@@ -1,4 +1,4 @@
-//! Point estimates of the frequencies, side by side, each with intervals.
+//! Point estimates of the frequencies, each with confidence intervals.
 //!
 //! ```text
 //! reports → linear votes → LinearEstimate → post-processing (clip, Norm, Norm-Mul, Norm-Sub, Base-Cut)
@@ -46,10 +46,10 @@ use linear::smoothed;
 use maximum_likelihood::{maximum_likelihood, scoring_step};
 use post_processing::{base_cut, clip, clip_and_normalise, norm, norm_sub};
 
-/// The gap in nats within which a search for the maximum of the likelihood ends.
+/// Default tolerance in nats of the search for the maximum of the likelihood.
 pub const GAP: f64 = 1e-6;
 
-/// How much two computations of the same variance may differ, relatively.
+/// Largest relative difference between two computations of the same variance.
 const ROUNDING: f64 = 1e-6;
 
 /// Estimated frequencies with intervals.
@@ -59,20 +59,21 @@ pub struct Estimate {
     pub estimator: Estimator,
     /// The frequencies.
     pub values: Vec<f64>,
-    /// Their standard errors, where the estimator has a law that gives them; for the posterior mean, standard deviations of the posterior. Those of
-    /// maximum likelihood are for many reports, and at most ½: no estimate between 0 and 1 spreads further.
+    /// Their standard errors, if the estimator has them; for the posterior mean, standard deviations of the
+    /// posterior. Those of maximum likelihood are asymptotic, and at most ½: no estimate between 0 and 1 can
+    /// have a larger standard deviation.
     pub standard_errors: Option<Vec<f64>>,
-    /// Monte Carlo standard errors of the frequencies themselves, where they come from Markov chains.
+    /// Monte Carlo standard errors of the frequencies themselves, if they come from Markov chains.
     pub monte_carlo_errors: Option<Vec<f64>>,
     /// The intervals.
     pub intervals: Vec<Interval>,
-    /// How the intervals were made.
+    /// How the intervals were computed.
     pub interval_method: IntervalMethod,
-    /// For maximum likelihood, how near to the maximum.
+    /// For maximum likelihood, how close to the maximum.
     pub certificate: Option<Certificate>,
 }
 
-/// Reports ready to be estimated from.
+/// Reports, prepared for estimation.
 #[derive(Debug)]
 pub struct Estimation<'a> {
     protocol: &'a Protocol,
@@ -95,10 +96,10 @@ impl<'a> Estimation<'a> {
         Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
     }
 
-    /// The same, with another prior than Jeffreys' for the posterior mean.
+    /// The same, with a prior other than Jeffreys' for the posterior mean.
     ///
     /// # Errors
-    /// The prior is on another number of values.
+    /// The prior has a different number of values.
     pub fn with_prior(self, prior: Prior) -> Result<Self> {
         let (prior_inputs, protocol) = (prior.inputs(), self.protocol.inputs());
         if prior_inputs != protocol {
@@ -107,7 +108,7 @@ impl<'a> Estimation<'a> {
         Ok(Estimation { prior, ..self })
     }
 
-    /// The same, with another gap in nats within which the search for the maximum of the likelihood ends.
+    /// The same, with a different tolerance in nats for the search for the maximum of the likelihood.
     ///
     /// # Errors
     /// The tolerance is not positive.
@@ -129,7 +130,7 @@ impl<'a> Estimation<'a> {
     /// The frequencies according to one estimator.
     ///
     /// # Errors
-    /// The estimator needs whole reports, or finds nothing to work with.
+    /// The estimator needs complete reports, or has nothing to work with.
     pub fn estimate(&self, estimator: Estimator) -> Result<Estimate> {
         match estimator {
             Estimator::Linear => Ok(self.unprocessed()),
@@ -198,10 +199,11 @@ impl<'a> Estimation<'a> {
         })
     }
 
-    /// One scoring step from the most likely frequencies, or the linear estimate where that knows more.
+    /// One scoring step from the most likely frequencies, or the linear estimate where that is more precise.
     ///
-    /// With the true information no unbiased estimate has a smaller variance than the inverse of it. Where it promises a larger one than the linear estimate
-    /// has, for any input, it was observed in too few reports.
+    /// With the true information, no unbiased estimate has a smaller variance than its inverse. If the
+    /// inverse information is larger than the variance of the linear estimate for any input, the information
+    /// was observed in too few reports.
     fn informed(&self, most_likely: &[f64]) -> Result<(Vec<Measured>, IntervalMethod)> {
         // The step starts inside the simplex, with one more user for each value (Laplace's rule).
         let near = smoothed(most_likely, self.n() as f64, most_likely.len() as f64);
@@ -221,7 +223,7 @@ impl<'a> Estimation<'a> {
 /// The marginals of the posterior.
 ///
 /// # Errors
-/// There are only supports, or as for [`posterior::posterior`].
+/// Only supports are available, or as for [`posterior::posterior`].
 pub(crate) fn believed(
     protocol: &Protocol,
     reports: &Reports,
@@ -241,7 +243,7 @@ pub(crate) fn believed(
     Ok(posterior::posterior(protocol, prior, tallies, &options)?.p)
 }
 
-/// The linear estimate as an estimator that works on it changes it.
+/// The linear estimate after the post-processing of an estimator.
 ///
 /// # Errors
 /// As for [`clip_and_normalise`].

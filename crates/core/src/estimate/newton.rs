@@ -1,4 +1,4 @@
-//! The likelihood maximised by a sequence of quadratic programs.
+//! Maximum likelihood by sequential quadratic programming.
 
 use faer::Mat;
 
@@ -7,15 +7,17 @@ use super::quadratic_program::maximum;
 use crate::likelihood::{Likelihood, Slope};
 use crate::numerics::stop::check;
 
-/// Passes over the reports after which the search ends without having reached its tolerance.
+/// Passes over the reports after which the search gives up without having reached its tolerance.
 const MOST_PASSES: usize = 200;
 
-/// The likelihood's maximum, from a distribution that gives every report a positive probability.
+/// The maximum of the likelihood, starting from a distribution that gives every report a positive
+/// probability.
 ///
 /// # Method and cost
-/// The likelihood is replaced by its quadratic approximation, whose maximum over the distributions is the next point; half-way points
-/// are tried where the likelihood itself does not grow. With many reports the likelihood is nearly quadratic, so the information matrix, by far
-/// the dearest part, is kept as long as each step makes the gap four times smaller. The result is the point with the smallest gap seen.
+/// The likelihood is replaced by its quadratic approximation, whose maximum over the simplex is the next
+/// point; the step is halved while the likelihood itself does not increase. With many reports the likelihood
+/// is nearly quadratic, so the information matrix, by far the most expensive part, is kept as long as each
+/// step reduces the gap by a factor of four. The result is the point with the smallest gap.
 pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> MaximumLikelihood {
     let n = likelihood.reports();
     let mut here = Place::new(likelihood, start, 1);
@@ -24,7 +26,7 @@ pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f6
         check();
         let fresh = information.is_none();
         let matrix = information.get_or_insert_with(|| likelihood.information(&here.p));
-        // The model's slope c − Hu must be that of the likelihood at u = p.
+        // The model's gradient c − Hu must equal that of the likelihood at u = p.
         let shift = matrix.as_ref() * Mat::from_fn(here.p.len(), 1, |x, _| here.p[x]);
         let linear: Vec<f64> = here.slope.excess.iter().enumerate().map(|(x, e)| e + shift[(x, 0)]).collect();
         let next = maximum(matrix, &linear, 1e-3 * tolerance).and_then(|u| here.towards(likelihood, &u));
@@ -41,7 +43,7 @@ pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f6
                     information = None;
                 }
             }
-            // With a fresh matrix there is nothing better to try.
+            // The matrix is already up to date, so there is nothing better to try.
             None if fresh => break,
             None => information = None,
         }
@@ -50,7 +52,7 @@ pub(crate) fn newton(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f6
     MaximumLikelihood { values: here.p, certificate: Certificate { gap, tolerance, passes: here.passes } }
 }
 
-/// A distribution with what is known of the likelihood there.
+/// A distribution with the likelihood and its gradient there.
 struct Place {
     p: Vec<f64>,
     slope: Slope,
@@ -66,8 +68,8 @@ impl Place {
         self.slope.gap(n)
     }
 
-    /// The first of `u`, the point half-way there, and so on, where the likelihood has grown as far as rounding lets us see, or
-    /// where the gap is smaller.
+    /// The first of `u`, the point half-way there, and so on, at which the likelihood has increased (up to
+    /// rounding) or the gap is smaller.
     fn towards(&self, likelihood: &dyn Likelihood, u: &[f64]) -> Option<Place> {
         let n = likelihood.reports();
         let rounding = 1e-14 * (self.slope.value.abs() + n);

@@ -1,17 +1,17 @@
-//! Making linear estimates consistent: frequencies are not negative and sum to 1.
+//! Making linear estimates consistent: frequencies are non-negative and sum to 1.
 //!
-//! The names are those of Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), who compare them. Each takes the linear estimate and nothing
-//! else but, for [`base_cut`], the standard errors it would have where nobody holds a value.
+//! The names are those of Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), who compare them. Each takes
+//! only the linear estimate and, for [`base_cut`], the standard errors of values that no user holds.
 
 use crate::model::error::{Error, Result};
 use crate::numerics::special::normal_quantile;
 
-/// Base-Pos: what is outside `[0, 1]` is moved to its edge. The sum stays as it comes, and is too large on average.
+/// Base-Pos: values outside `[0, 1]` are clipped. The sum is not corrected, and is too large on average.
 pub fn clip(linear: &[f64]) -> Vec<f64> {
     linear.iter().map(|p_x| p_x.clamp(0.0, 1.0)).collect()
 }
 
-/// Norm: the same number is added to all, so that they sum to 1. Some may stay negative.
+/// Norm: the same constant is added to all, so that they sum to 1. Some may stay negative.
 pub fn norm(linear: &[f64]) -> Vec<f64> {
     let missing = (1.0 - linear.iter().sum::<f64>()) / linear.len() as f64;
     linear.iter().map(|p_x| p_x + missing).collect()
@@ -47,8 +47,9 @@ pub fn norm_sub(linear: &[f64]) -> Vec<f64> {
     linear.iter().map(|p_x| (p_x - shift).max(0.0)).collect()
 }
 
-/// Base-Cut: what is not significantly positive becomes 0. A frequency that is truly 0 is kept with probability `0.05/a`, so that in all
-/// one in twenty collections shows a value that nobody holds. The standard errors are therefore those of values that nobody holds. The sum stays as it comes.
+/// Base-Cut: estimates that are not significantly positive become 0. A frequency that is truly 0 is kept with
+/// probability `0.05/a`, so that overall one in twenty collections shows a value that no user holds. The
+/// standard errors are therefore those of values that no user holds. The sum is not corrected.
 pub fn base_cut(linear: &[f64], standard_errors: &[f64]) -> Vec<f64> {
     let z = normal_quantile(1.0 - 0.05 / linear.len() as f64);
     let kept = |(p_x, error): (&f64, &f64)| if *p_x > z * error { p_x.min(1.0) } else { 0.0 };

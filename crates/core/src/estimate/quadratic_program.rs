@@ -1,18 +1,18 @@
-//! A concave quadratic function, maximised over the distributions.
+//! Maximisation of a concave quadratic function over the simplex.
 
 use crate::numerics::stop::check;
 use faer::linalg::solvers::Llt;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-/// Steps after which the search ends; a dozen are usual.
+/// Largest number of steps; a dozen are typical.
 const MOST_STEPS: usize = 80;
 
 /// The distribution `u` that maximises `c·u − ½ uᵀHu`, to within `tolerance`; `None` if `H` is not positive semidefinite.
 ///
 /// # Method and cost
-/// A primal-dual interior point method with Mehrotra's prediction: one Cholesky decomposition a step, `O(a³)`. What ends up far below
-/// its own multiplier is set to 0.
+/// A primal-dual interior-point method with Mehrotra's predictor: one Cholesky decomposition per step,
+/// `O(a³)`. Entries that end up far below their own multiplier are set to 0.
 pub(crate) fn maximum(quadratic: &Mat<f64>, linear: &[f64], tolerance: f64) -> Option<Vec<f64>> {
     let a = linear.len();
     let largest = (0..a).map(|x| quadratic[(x, x)]).fold(f64::MIN_POSITIVE, f64::max);
@@ -61,7 +61,7 @@ impl State {
         (0..self.u.len()).map(|x| (product[(x, 0)] - linear[x]) / scale - self.z[x] + self.y).collect()
     }
 
-    /// The Newton direction to `u_x z_x = corrector_x`, where the dual residual is 0 and `u` sums to 1.
+    /// The Newton direction to `u_x z_x = corrector_x`, with zero dual residual and `u` summing to 1.
     fn direction(&self, factor: &Llt<f64>, dual: &[f64], corrector: &[f64]) -> State {
         let a = self.u.len();
         let right = Mat::from_fn(a, 2, |x, side| match side {
@@ -77,13 +77,14 @@ impl State {
         State { u, z, y }
     }
 
-    /// How far `u` and `z` may go along a direction, at most 1 and this part of the way to the boundary.
+    /// The step lengths of `u` and `z` along a direction: at most 1, and at most this share of the way to the
+    /// boundary.
     fn steps(&self, direction: &State, part: f64) -> (f64, f64) {
         let reach = |from: &[f64], along: &[f64]| {
             let ratios = from.iter().zip(along).filter(|(_, d)| **d < 0.0).map(|(v, d)| -part * v / d);
             ratios.fold(1.0, f64::min)
         };
-        // One length for both: with a quadratic term the dual residual mixes u and z.
+        // The same step length for both: with a quadratic term the dual residual mixes u and z.
         let step = reach(&self.u, &direction.u).min(reach(&self.z, &direction.z));
         (step, step)
     }
@@ -112,7 +113,7 @@ mod tests {
     use super::super::post_processing::norm_sub;
     use super::*;
 
-    /// With `H = I` the maximum is the nearest distribution, which one sort finds.
+    /// With `H = I` the maximum is the nearest distribution, which a single sort gives.
     #[test]
     fn the_nearest_distribution_is_found() {
         for linear in [vec![0.7, 0.45, -0.2, 0.1], vec![5.0, -3.0], vec![0.25; 4], vec![-9.0, -8.0, -8.5]] {

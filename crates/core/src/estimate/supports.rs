@@ -1,8 +1,10 @@
-//! How many reports support each input: what a linear estimate needs of reports that point at sets of inputs.
+//! How many reports support each input: all that a linear estimate needs from reports that are sets of
+//! inputs.
 //!
-//! A report of randomised response supports the reported value, one of unary encoding the inputs whose bit is set, one of
-//! local hash the inputs in the reported bucket, one of subset selection the members of the set. In all of them the support of
-//! `x` is a coin whose side depends on whether the user holds `x`, and the same for all `x`:
+//! A report of randomised response supports the reported value, one of unary encoding the inputs whose bit is
+//! set, one of local hash the inputs in the reported bucket, one of subset selection the members of the set.
+//! In each case the support of `x` is a Bernoulli variable whose probability depends only on whether the user
+//! holds `x`, and is the same for all `x`:
 //! ```text
 //! P(report supports x | user holds x) = κ,   P(report supports x | user holds another value) = λ
 //! ```
@@ -16,18 +18,18 @@ use crate::model::tallies::Tallies;
 pub struct SupportRates {
     /// `κ`: the user's own value is supported.
     pub own: f64,
-    /// `λ`: another value is supported.
+    /// `λ`: a given other value is supported.
     pub other: f64,
-    /// `κ − λ`, without its cancellation.
+    /// `κ − λ`, without cancellation.
     pub difference: f64,
-    /// The user's own value and a certain other one are both supported.
+    /// The user's own value and a given other one are both supported.
     pub own_and_other: f64,
-    /// Two certain values of others are both supported.
+    /// Two given values other than the user's are both supported.
     pub two_others: f64,
 }
 
 impl SupportRates {
-    /// The rates of a protocol whose reports support inputs; `None` for any other.
+    /// The rates of a protocol whose reports support inputs; `None` for any other protocol.
     pub fn of(protocol: &Protocol) -> Option<Self> {
         match protocol {
             Protocol::Identity(_) => Some(SupportRates::disjoint(1.0, 0.0, 1.0)),
@@ -64,12 +66,13 @@ impl SupportRates {
         }
     }
 
-    /// A report supports one input at most.
+    /// Each report supports at most one input.
     fn disjoint(own: f64, other: f64, difference: f64) -> Self {
         SupportRates { own, other, difference, own_and_other: 0.0, two_others: 0.0 }
     }
 
-    /// A report is a set of `k` inputs that holds the own one with probability `inclusion`, and all others alike.
+    /// A report is a set of `k` inputs that contains the user's own with probability `inclusion`, and treats
+    /// all others alike.
     fn of_subsets(a: f64, k: f64, epsilon: f64, inclusion: f64) -> Self {
         let exclusion = (a - k) / (k * epsilon.exp() + a - k);
         let two_of = |size: f64| if a > 2.0 { size * (size - 1.0) / ((a - 1.0) * (a - 2.0)) } else { 0.0 };
@@ -87,7 +90,8 @@ impl SupportRates {
         self.other + self.difference * p_x
     }
 
-    /// The second moment of the vote `(1[supported] − λ)/(κ − λ)` for an input, of a user who holds it and of one who holds another.
+    /// The second moment of the vote `(1[supported] − λ)/(κ − λ)` for an input, for a user who holds it and
+    /// for one who does not.
     pub(crate) fn squares(&self) -> (f64, f64) {
         let (kappa, lambda) = (self.own, self.other);
         let own = kappa * (1.0 - lambda).powi(2) + (1.0 - kappa) * lambda * lambda;
@@ -97,7 +101,8 @@ impl SupportRates {
 
     /// The expected squared length `E|z_Y|²` of a user's vote `z_Yx = (1[Y supports x] − λ)/(κ − λ)` among `a` inputs, whatever the user's value.
     ///
-    /// The linear estimate of `n` users is off by `(E|z_Y|² − |p|²)/n` in mean square, summed over all inputs.
+    /// The linear estimate of `n` users has the mean squared error `(E|z_Y|² − |p|²)/n`, summed over all
+    /// inputs.
     pub fn squared_vote(&self, a: usize) -> f64 {
         let (own, other) = self.squares();
         own + (a - 1) as f64 * other
@@ -117,10 +122,10 @@ pub struct Supports {
 }
 
 impl Supports {
-    /// Counts made elsewhere.
+    /// Supports from given counts.
     ///
     /// # Errors
-    /// Reports of this protocol do not support inputs, or the counts cannot be those of `n` reports.
+    /// Reports of this protocol do not support inputs, or the counts are impossible for `n` reports.
     pub fn new(protocol: &Protocol, n: u64, counts: Vec<u64>) -> Result<Self> {
         if SupportRates::of(protocol).is_none() {
             return Err(Error::NoSupports { kind: protocol.kind() });
@@ -165,7 +170,7 @@ impl Supports {
     }
 }
 
-/// What was collected: whole reports, or how many support each input.
+/// The collected data: complete reports, or how many support each input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reports {
     /// How often each output was reported.
@@ -188,7 +193,7 @@ impl Reports {
 mod tests {
     use super::*;
 
-    /// The rates, found by adding up the matrix.
+    /// The rates, compared with sums over the matrix.
     #[test]
     fn rates_are_those_of_the_matrix() {
         for protocol in [

@@ -1,9 +1,9 @@
-//! Protocols whose `ln det(Qᵀ D_p Q)` is a formula.
+//! Protocols whose `ln det(Qᵀ D_p Q)` has a closed form.
 
 use super::low_rank::DiagonalPlusLowRank;
 use super::{FisherInformation, Point};
 
-/// The protocol that reports the input as it is: `ln det M = −Σ_x ln p_x`.
+/// The protocol that reports the true value: `ln det M = −Σ_x ln p_x`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Identity {
     /// The number `a` of inputs.
@@ -24,14 +24,14 @@ impl FisherInformation for Identity {
     }
 }
 
-/// The protocol that reports the input with probability `kept` and says nothing otherwise.
+/// The protocol that reports the input with probability `kept` and a blank otherwise.
 ///
 /// `M = kept · diag(1/p) + (1 − kept) 11ᵀ`, so `ln det M = (a − 1) ln kept − Σ_x ln p_x`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Erasure {
     /// The number `a` of inputs.
     pub inputs: usize,
-    /// The probability of telling the truth.
+    /// The probability of reporting the true value.
     pub kept: f64,
 }
 
@@ -49,7 +49,7 @@ impl FisherInformation for Erasure {
     }
 }
 
-/// Generalised randomised response: the truth has odds `e^ε` against any other answer.
+/// Generalised randomised response: the true value has odds `e^ε` against any other answer.
 ///
 /// # Definition
 /// With `β = e^ε − 1`, `det Q = (β/(a+β))^{a−1}` and
@@ -57,7 +57,7 @@ impl FisherInformation for Erasure {
 /// ln det M = 2(a−1) ln(β/(a+β)) − Σ_y ln((1 + β p_y)/(a + β))
 /// ```
 /// # Accuracy
-/// Rounding only: a few `a · 1e-16`, for `ε` from `1e-300` to `700`.
+/// Only rounding: a few `a · 1e-16`, for `ε` from `1e-300` to `700`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomizedResponse {
     /// The number `a` of inputs.

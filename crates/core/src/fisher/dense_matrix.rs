@@ -7,15 +7,15 @@ use crate::numerics::stop::check;
 ///
 /// # Method and cost
 /// `ln det M = 2 ln |det R|` with `R` from a Householder QR decomposition of the `b × (a−1)` matrix
-/// `(q_yx − q_yr)/√(Qp)_y`, `r` the most probable input: `O(b a²)`. Near the boundary of the simplex the rows differ by
-/// hundreds of orders of magnitude; pivoting both columns and rows keeps the error small row by row (Cox and Higham 1998),
-/// where a Cholesky decomposition of `J` or Gram–Schmidt loses everything: two inputs of probability `e^{−80}` that share
-/// an output are enough.
+/// `(q_yx − q_yr)/√(Qp)_y`, `r` the most probable input: `O(b a²)`. Near the boundary of the simplex the rows
+/// differ by hundreds of orders of magnitude. Pivoting both columns and rows keeps the error small row by row
+/// (Cox and Higham 1998). A Cholesky decomposition of `J` or Gram–Schmidt would lose all digits: two inputs
+/// of probability `e^{−80}` that share an output are enough.
 ///
 /// # Accuracy
-/// Relative error below `2e-15` (`tests/fisher_extremes.rs`: 24 matrices with and without zeros, `a ≤ 6`, `b ≤ 9`, coordinates of `p` down to
-/// `e^{−1500}`, against 2000 digits). Differences of columns are taken by subtraction, which at `ε = 1e-6` costs ten digits of
-/// `q`; [`DenseMatrix::with_deviations`] avoids that.
+/// Relative error below `2e-15` (`tests/fisher_extremes.rs`: 24 matrices with and without zeros, `a ≤ 6`,
+/// `b ≤ 9`, coordinates of `p` down to `e^{−1500}`, against 2000 digits). Differences of columns are computed
+/// by subtraction, which at `ε = 1e-6` costs ten digits of `q`; [`DenseMatrix::with_deviations`] avoids that.
 ///
 /// # Example
 /// ```
@@ -32,7 +32,8 @@ pub struct DenseMatrix {
 }
 
 impl DenseMatrix {
-    /// The protocol with matrix `rows`, row after row. Rows of zeros are dropped: that output never occurs.
+    /// The protocol with matrix `rows`, in row-major order. Rows of zeros are dropped: those outputs never
+    /// occur.
     ///
     /// # Panics
     /// If the length of `rows` is not a multiple of `inputs`.
@@ -41,7 +42,8 @@ impl DenseMatrix {
         DenseMatrix::with_deviations(inputs, rows, deviations)
     }
 
-    /// The same, with `deviations` `q_yx − c_y` from any reference `c_y` of the row, for protocols near the constant one.
+    /// The same, with `deviations` `q_yx − c_y` from any reference `c_y` of the row, for protocols that are
+    /// nearly constant.
     ///
     /// # Panics
     /// If the lengths of `rows` and `deviations` differ, or are not a multiple of `inputs`.
@@ -58,10 +60,10 @@ impl DenseMatrix {
         DenseMatrix { inputs, rows: occurring(rows), deviations: occurring(deviations) }
     }
 
-    /// `ln (Qp)_y`, also where all `p_x` with `q_yx > 0` underflow.
+    /// `ln (Qp)_y`, even where all `p_x` with `q_yx > 0` underflow.
     fn ln_output(&self, row: &[f64], point: &Point) -> f64 {
         let plain: f64 = row.iter().zip(point.p()).map(|(q_yx, p_x)| q_yx * p_x).sum();
-        // Above 1e-280 a probability that underflowed is below one part in 1e28 of the sum.
+        // If the sum is above 1e-280, probabilities that underflowed contribute less than one part in 1e28.
         if plain > 1e-280 {
             return plain.ln();
         }
@@ -80,7 +82,7 @@ impl DenseMatrix {
     }
 }
 
-/// Scales up to `e^{300}` can be multiplied out: squares of entries and their sums stay below `1e308`.
+/// Scales up to `e^{300}` can be applied directly: squares of entries and their sums stay below `1e308`.
 const LN_LARGEST_SCALE: f64 = 300.0;
 
 impl FisherInformation for DenseMatrix {
@@ -145,7 +147,7 @@ fn pivot_rows(columns: &mut [Vec<f64>], step: usize) {
     columns.iter_mut().for_each(|column| column.swap(step, row));
 }
 
-/// Reflects column `step` onto its first free coordinate, all later columns with it, and returns its norm.
+/// Reflects column `step` onto its first free coordinate, along with all later columns, and returns its norm.
 fn reflect(columns: &mut [Vec<f64>], step: usize) -> f64 {
     let (done, rest) = columns.split_at_mut(step + 1);
     let vector = &mut done[step][step..];
@@ -164,11 +166,12 @@ fn reflect(columns: &mut [Vec<f64>], step: usize) -> f64 {
     length
 }
 
-/// The same decomposition where the scales of the rows do not fit into a double: `p_x` below `e^{−600}`.
+/// The same decomposition where the row scales do not fit a double: `p_x` below `e^{−600}`.
 mod graded {
     use crate::numerics::stop::check;
 
-    /// `Σ ln |R_jj|` of the matrix with entries `columns · exp(ln_scales)`, which are never multiplied out.
+    /// `Σ ln |R_jj|` of the matrix with entries `columns · exp(ln_scales)`, without ever forming the
+    /// products.
     pub(super) fn ln_abs_det_triangle(mut columns: Vec<Vec<f64>>, mut ln_scales: Vec<f64>) -> f64 {
         let mut total = 0.0;
         for step in 0..columns.len() {
@@ -207,11 +210,11 @@ mod graded {
         largest + 0.5 * (step..column.len()).map(|y| (2.0 * (ln(y) - largest)).exp()).sum::<f64>().ln()
     }
 
-    /// The reflection of the plain decomposition, with all scales relative to that of the pivot row.
+    /// The same reflection, with all scales relative to that of the pivot row.
     fn reflect(columns: &mut [Vec<f64>], ln_scales: &[f64], step: usize) {
         let (done, rest) = columns.split_at_mut(step + 1);
         let pivot = &done[step];
-        // A row that the pivot column does not touch has no part in the reflection, whatever its scale.
+        // A row where the pivot column is zero is unaffected by the reflection, whatever its scale.
         let scale = |y: usize| if pivot[y] == 0.0 { 0.0 } else { (ln_scales[y] - ln_scales[step]).exp() };
         let scales: Vec<f64> = (step..pivot.len()).map(scale).collect();
         let true_pivot: Vec<f64> =

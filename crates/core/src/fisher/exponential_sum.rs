@@ -3,15 +3,16 @@
 /// Positive weights `w_k` and rates `τ_k` with `|s Σ_k w_k e^{−τ_k s} − 1| ≤ error` for all `s` in `[1, e^{ln_ratio}]`.
 ///
 /// # Why
-/// A report of unary encoding or subset selection has likelihood `s = 1 + β p(y)` with `p(y) = Σ_{x∈y} p_x`. The Fisher
-/// information is a mean over the `2^a` subsets `y` of `1/s` times a positive semidefinite matrix; replacing `1/s` by a
-/// sum of exponentials makes every term a product over `x`. A relative error `η` of the sum moves each eigenvalue of the
-/// Fisher information by a factor in `[1−η, 1+η]`, so `ln det` by at most `(a − 1) η` and the utility by `η/2`, whatever `p`.
+/// A report of unary encoding or subset selection has likelihood `s = 1 + β p(y)` with `p(y) = Σ_{x∈y} p_x`.
+/// The Fisher information is a mean over the `2^a` subsets `y` of `1/s` times a positive semidefinite matrix.
+/// Replacing `1/s` by a sum of exponentials makes every term a product over `x`. A relative error `η` of the
+/// sum changes each eigenvalue of the Fisher information by a factor in `[1−η, 1+η]`, so `ln det` by at most
+/// `(a − 1) η` and the utility by `η/2`, whatever `p`.
 ///
 /// # Method and cost
-/// `1/s = ∫ e^{−τs} dτ`, trapezoid after `τ = exp(u − e^{u₀−u})`, which decays double-exponentially at both ends. The step and
-/// `u₀` that need fewest terms are searched when the sum is built (a millisecond, 15 at `ε = 50`): 16 terms for `ε = 1` at `η = 1e-8`, 26 at
-/// `1e-13`; 203 for `ε = 50` at `1e-13`.
+/// `1/s = ∫ e^{−τs} dτ`, trapezoid after `τ = exp(u − e^{u₀−u})`, which decays double-exponentially at both
+/// ends. When the sum is built, we search for the step and `u₀` that need the fewest terms (a millisecond, 15
+/// at `ε = 50`): 16 terms for `ε = 1` at `η = 1e-8`, 26 at `1e-13`; 203 for `ε = 50` at `1e-13`.
 ///
 /// # Accuracy
 /// `error` is measured on a grid of 200 points of `ln s`; the error oscillates on the scale of the step, about 0.3.
@@ -26,18 +27,18 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExponentialSum {
     ln_weights: Vec<f64>,
-    /// `ln τ_k`: at a ratio of `e^1000` the smallest rate is no double.
+    /// `ln τ_k`: at a ratio of `e^1000` the smallest rate underflows.
     ln_rates: Vec<f64>,
     error: f64,
 }
 
-/// Steps tried, longest first; 0.28 reaches `1e-13` when `u₀ = −ln_ratio`, shorter ones serve other `u₀`.
+/// Steps to try, longest first; 0.28 reaches `1e-13` when `u₀ = −ln_ratio`, shorter ones serve other `u₀`.
 const STEPS: [f64; 12] = [0.52, 0.48, 0.44, 0.40, 0.38, 0.36, 0.34, 0.32, 0.30, 0.28, 0.26, 0.24];
 
 impl ExponentialSum {
-    /// The shortest sum found for `1/s` on `[1, e^{ln_ratio}]` with relative error at most `tolerance`.
+    /// The shortest sum for `1/s` on `[1, e^{ln_ratio}]` with relative error at most `tolerance`.
     ///
-    /// `tolerance` below `1e-13` is taken as `1e-13`.
+    /// A `tolerance` below `1e-13` is treated as `1e-13`.
     pub fn reciprocal(ln_ratio: f64, tolerance: f64) -> Self {
         let tolerance = tolerance.max(1e-13);
         let candidates = [0.0, 0.25, 0.5, 0.75, 1.0].into_iter().filter_map(|share| {
@@ -50,7 +51,7 @@ impl ExponentialSum {
         candidates.min_by_key(|sum| sum.ln_rates.len()).unwrap()
     }
 
-    /// The same without search, a few terms longer: for ratios that change with every point.
+    /// The same without the search, a few terms longer: for ratios that change with every point.
     pub fn reciprocal_at_once(ln_ratio: f64, tolerance: f64) -> Self {
         // From e^{−2πd/h} with d just below π/2: 0.28 at 1e-13, 0.36 at 1e-10, 0.44 at 1e-8, measured.
         let step = if tolerance < 1e-10 {
@@ -110,7 +111,7 @@ impl ExponentialSum {
         self.ln_rates.len()
     }
 
-    /// Whether there is no term; never so.
+    /// Whether there are no terms; always false.
     pub fn is_empty(&self) -> bool {
         self.ln_rates.is_empty()
     }

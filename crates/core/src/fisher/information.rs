@@ -1,8 +1,8 @@
-//! What every structure offers: the log-determinant of its Fisher information at a point of the simplex.
+//! The interface of every structure: the log-determinant of its Fisher information at a point of the simplex.
 
 use super::low_rank::DiagonalPlusLowRank;
 
-/// A point of the simplex, with logarithms: at `α = 0.01` a coordinate is often below the smallest double.
+/// A point of the simplex, with logarithms: at `α = 0.01` a coordinate often underflows.
 ///
 /// # Example
 /// ```
@@ -27,12 +27,12 @@ impl Point {
         Point { p: ln_weights.iter().map(|ln_p| ln_p.exp()).collect(), ln_p: ln_weights }
     }
 
-    /// The point with probabilities `p`, taken as they are: they should sum to one.
+    /// The point with probabilities `p`, used as given: they should sum to one.
     pub fn from_probabilities(p: Vec<f64>) -> Self {
         Point { ln_p: p.iter().map(|p_x| p_x.ln()).collect(), p }
     }
 
-    /// The probabilities; one below `1e-308` is rounded to zero or subnormal.
+    /// The probabilities; those below `1e-308` are zero or subnormal.
     pub fn p(&self) -> &[f64] {
         &self.p
     }
@@ -48,7 +48,7 @@ impl Point {
     }
 }
 
-/// A protocol seen through its Fisher information.
+/// The Fisher information of a protocol.
 pub trait FisherInformation: Sync {
     /// The number `a` of inputs.
     fn inputs(&self) -> usize;
@@ -56,31 +56,33 @@ pub trait FisherInformation: Sync {
     /// `ln det(Qᵀ D_p Q)`; `−∞` if the protocol is not faithful.
     fn ln_det(&self, point: &Point) -> f64;
 
-    /// About how many floating-point operations `ln_det` takes at a typical point of a Dirichlet prior whose smallest parameter is
-    /// `smallest`. It decides how many points may be afforded.
+    /// Approximate number of floating-point operations of `ln_det` at a typical point of a Dirichlet prior
+    /// whose smallest parameter is `smallest`. It determines how many points are affordable.
     fn operations(&self, _smallest: f64) -> f64 {
         self.inputs() as f64 * 10.0
     }
 
-    /// How many numbers of 8 bytes `ln_det` holds at once, at most, at such a point. It decides whether a job may begin.
+    /// The largest number of 8-byte numbers that `ln_det` holds at once at such a point. It determines
+    /// whether a job may start.
     fn numbers(&self, _smallest: f64) -> f64 {
         self.inputs() as f64 * 16.0
     }
 
-    /// A bound on the error of `ln_det` at any point, rounding aside.
+    /// A bound on the error of `ln_det` at any point, excluding rounding.
     fn ln_det_error(&self) -> f64 {
         0.0
     }
 
-    /// `M(p)` up to a multiple of `11ᵀ` as a diagonal matrix plus a few rank-one terms, where the protocol has that structure:
-    /// what a mixture adds up.
+    /// `M(p)` up to a multiple of `11ᵀ` as a diagonal matrix plus a few rank-one terms, if the protocol has
+    /// that structure. A mixture adds these up.
     fn structure(&self, _point: &Point) -> Option<DiagonalPlusLowRank> {
         None
     }
 
-    /// The scale `c` of `p_x` on which `ln det` bends, as in `ln(1 + c p_x)`: `e^ε − 1` for an `ε`-LDP protocol.
+    /// The scale `c` of `p_x` on which `ln det` curves, as in `ln(1 + c p_x)`: `e^ε − 1` for an `ε`-LDP
+    /// protocol.
     ///
-    /// It only steers the search for a variance reduction; no value depends on it beyond its stated error.
+    /// It only guides the variance reduction; values depend on it only within their stated error.
     fn contrast(&self) -> f64 {
         1.0
     }

@@ -10,8 +10,9 @@ use faer::{Mat, Side};
 /// ```text
 /// ln det(EᵀGE) = Σ ln d_x + ln Σ 1/d_x + ln det(I + Σ ± t_k t_kᵀ)
 /// ```
-/// Adding a constant to a `v_k` changes nothing, and nothing cancels when the `v_k` are nearly constant. The last
-/// determinant is taken in the numerical span of the `t_k` (Gram–Schmidt with pivoting): `O(a · terms · rank)`.
+/// Adding a constant to a `v_k` changes nothing, and there is no cancellation when the `v_k` are nearly
+/// constant. The last determinant is computed in the numerical span of the `t_k` (Gram–Schmidt with
+/// pivoting): `O(a · terms · rank)`.
 ///
 /// Returns `None` if a `d_x` is not positive or the last determinant is not that of a positive definite matrix.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl DiagonalPlusLowRank {
         DiagonalPlusLowRank { ln_diagonal, scaled: Vec::new(), subtracted: Vec::new() }
     }
 
-    /// The matrix times `e^{ln_factor}`; the scaled vectors do not change.
+    /// The matrix times `e^{ln_factor}`; the scaled vectors stay the same.
     pub(super) fn times(mut self, ln_factor: f64) -> Self {
         self.ln_diagonal.iter_mut().for_each(|ln_d| *ln_d += ln_factor);
         self
@@ -69,8 +70,8 @@ impl DiagonalPlusLowRank {
         ln_det_positive(span.identity_plus(&self.subtracted)).map(|ln_rest| ln_diagonal + ln_rest)
     }
 
-    /// Projects the vectors off `ĝ`. Returns the smallest `ln d`, `ĝ`, and its length before it was scaled; `None` if a `d_x` is not
-    /// positive.
+    /// Projects the vectors off `ĝ`. Returns the smallest `ln d`, `ĝ`, and its length before normalisation;
+    /// `None` if a `d_x` is not positive.
     fn project(&mut self) -> Option<(f64, Vec<f64>, f64)> {
         let smallest = self.ln_diagonal.iter().copied().fold(f64::INFINITY, f64::min);
         if !smallest.is_finite() {
@@ -86,7 +87,8 @@ impl DiagonalPlusLowRank {
         Some((smallest, constant, length))
     }
 
-    /// `E (Eᵀ G E)⁻¹ Eᵀ = D^{−1/2}(I − ĝĝᵀ + U((I + C)⁻¹ − I)Uᵀ)D^{−1/2}`, with `U` an orthonormal basis of the vectors and `C` their sum in it.
+    /// `E (Eᵀ G E)⁻¹ Eᵀ = D^{−1/2}(I − ĝĝᵀ + U((I + C)⁻¹ − I)Uᵀ)D^{−1/2}`, with `U` an orthonormal basis of
+    /// the vectors and `C` the sum of their signed outer products in it.
     pub fn inverse_off_one(mut self, tolerance: f64) -> Option<InverseOffOne> {
         let (_, constant, _) = self.project()?;
         let roots: Vec<f64> = self.ln_diagonal.iter().map(|ln_d| (-0.5 * ln_d).exp()).collect();
@@ -105,7 +107,7 @@ impl DiagonalPlusLowRank {
                     let along = eigen.U()[(i, r)];
                     vector.iter_mut().zip(unit).for_each(|(v, u)| *v += along * u);
                 }
-                // NaN fails too.
+                // Also rejects NaN.
                 let value = Some(eigen.S()[r]).filter(|value| *value > 0.0)?;
                 terms.push((1.0 / value - 1.0, scaled(&vector)));
             }
@@ -118,7 +120,7 @@ fn norm_squared(vector: &[f64]) -> f64 {
     dot(vector, vector)
 }
 
-/// The scalar product, in eight partial sums that the compiler can keep in vector registers.
+/// The scalar product, in eight partial sums that the compiler can vectorise.
 fn dot(left: &[f64], right: &[f64]) -> f64 {
     let mut partial = [0.0; 8];
     let (chunks, others) = (left.chunks_exact(8), right.chunks_exact(8));
@@ -152,7 +154,8 @@ struct Span {
 }
 
 impl Span {
-    /// Stops when the squares of all that remains sum to less than `tolerance`: the trace bounds what a determinant loses.
+    /// Stops when the squares of the remainders sum to less than `tolerance`: the trace bounds the error of
+    /// the determinant.
     fn of(vectors: &mut [Vec<f64>], tolerance: f64) -> Self {
         let mut remaining: Vec<f64> = vectors.iter().map(|v| norm_squared(v)).collect();
         let mut span = Span { units: Vec::new(), coordinates: Vec::new() };
@@ -163,7 +166,7 @@ impl Span {
                 (0..remaining.len()).max_by(|&i, &j| remaining[i].total_cmp(&remaining[j])).unwrap_or(0);
             let length = norm_squared(&vectors[pivot]).sqrt();
             let unit: Vec<f64> = vectors[pivot].iter().map(|v| v / length).collect();
-            // A vector that is already negligible stays where it is: its coordinate would not matter.
+            // A vector that is already negligible is left as it is: its coordinate would not matter.
             let negligible = tolerance / (16.0 * remaining.len() as f64);
             let along = vectors.iter_mut().zip(&mut remaining).map(|(vector, left)| {
                 if *left < negligible {

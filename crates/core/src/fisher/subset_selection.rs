@@ -1,4 +1,4 @@
-//! Subset selection, without its `C(a, k)` outputs.
+//! Subset selection, without enumerating its `C(a, k)` outputs.
 
 use crate::numerics::special::ln_binomial;
 use std::f64::consts::TAU;
@@ -7,7 +7,8 @@ use super::low_rank::{DiagonalPlusLowRank, ln_det_positive};
 use super::{DenseMatrix, ExponentialSum, FisherInformation, Point, RandomizedResponse};
 use crate::numerics::stop::check;
 
-/// Subset selection: report a `k`-subset of the inputs, those that contain the own input being `e^ε` times as likely.
+/// Subset selection: report a `k`-subset of the inputs; those that contain the true value are `e^ε` times as
+/// likely.
 ///
 /// # Definition
 /// With `β = e^ε − 1`, `c = 1/(1 + βk/a)` and `y` uniform over the `k`-subsets, the likelihood of a report is `c s` with
@@ -18,17 +19,20 @@ use crate::numerics::stop::check;
 /// `k = 1` is generalised randomised response.
 ///
 /// # Method and cost
-/// `1/s` becomes a sum of exponentials ([`ExponentialSum`]). Under each, `y` has weights `Π_{x∈y} e^{−τβp_x}` (conditional
-/// Poisson sampling), and the size `k` is the `k`-th Fourier coefficient of a product over `x`:
+/// `1/s` becomes a sum of exponentials ([`ExponentialSum`]). Under each, `y` has weights `Π_{x∈y} e^{−τβp_x}`
+/// (conditional Poisson sampling), and conditioning on size `k` takes the `k`-th Fourier coefficient of a
+/// product over `x`:
 /// ```text
 /// E[1_y 1_yᵀ e^{−τβp(y)}] ∝ Σ_θ χ(θ) (ρ_θ ρ_θᵀ + diag(ρ_θ(1−ρ_θ))),   ρ_θ = ρe^{iθ}/(1−ρ+ρe^{iθ})
 /// ```
-/// with `ρ` tilted so that the mean size is `k`: then `|χ|` falls like `e^{−Vθ²/2}` and about a dozen angles suffice whatever `a`.
-/// So `G` is again a diagonal plus low rank, `O(a · terms · angles · rank)`. Subsets of more than half the inputs are
-/// counted by their complement. Where the diagonal part is not positive (small `a`, `e^ε ≫ a`) the matrix is formed, `O(a³)`.
+/// with `ρ` tilted so that the mean size is `k`: then `|χ|` falls like `e^{−Vθ²/2}` and about a dozen angles
+/// suffice whatever `a`. So `G` is again diagonal plus low rank, `O(a · terms · angles · rank)`. Subsets of
+/// more than half the inputs are represented by their complement. Where the diagonal part is not positive
+/// (small `a`, `e^ε ≫ a`) the full matrix is formed, `O(a³)`.
 ///
 /// # Accuracy
-/// Tolerance `1e-13`: relative difference below `2e-12` for `a ≤ 10`, `1e-6 ≤ ε ≤ 10`, all `k`, from enumeration. A tolerance `η` adds `(a−1) η`.
+/// Tolerance `1e-13`: relative difference from enumeration below `2e-12` for `a ≤ 10`, `1e-6 ≤ ε ≤ 10`, all
+/// `k`. A tolerance `η` adds `(a−1) η`.
 ///
 /// # Example
 /// ```
@@ -49,7 +53,7 @@ pub struct SubsetSelection {
     matrix: Option<DenseMatrix>,
 }
 
-/// Up to twenty outputs a dense matrix is ten times faster.
+/// With up to twenty outputs a dense matrix is ten times faster.
 const MOST_INPUTS_ENUMERATED: usize = 6;
 
 impl SubsetSelection {
@@ -68,7 +72,7 @@ impl SubsetSelection {
         self.epsilon.exp_m1()
     }
 
-    /// Whether subsets are counted by their complement, and the size then counted.
+    /// Whether subsets are represented by their complement, and the size of what represents them.
     fn counted(&self) -> (bool, usize) {
         let flipped = 2 * self.size > self.inputs;
         (flipped, if flipped { self.inputs - self.size } else { self.size })
@@ -99,7 +103,7 @@ impl SubsetSelection {
         (self.inputs as f64 - 1.0) * self.ln_unit() + ln_rest
     }
 
-    /// What turns `G` into `M` off the vector `1`.
+    /// The log of the factor that turns `G` into `M` off the vector `1`.
     fn ln_unit(&self) -> f64 {
         let share = self.size as f64 / self.inputs as f64;
         2.0 * self.beta().ln() - (self.beta() * share).ln_1p()
@@ -146,7 +150,7 @@ impl SubsetSelection {
     }
 }
 
-/// Beyond, the matrix itself would take more than half a gigabyte.
+/// Above this the matrix itself would take more than half a gigabyte.
 const MOST_INPUTS_FORMED: usize = 1 << 13;
 
 /// The lower triangle without row and column `reference`.
@@ -169,7 +173,7 @@ fn enumerated(inputs: usize, size: usize, epsilon: f64) -> DenseMatrix {
     DenseMatrix::with_deviations(inputs, rows, members.iter().map(|member| unit * beta * member).collect())
 }
 
-/// Independent inclusions with log-odds `exponents + tilt`, whose mean number is close to `size`.
+/// Independent inclusions with log-odds `exponents + tilt`, whose mean count is close to `size`.
 struct Tilted {
     size: usize,
     tilt: f64,
@@ -190,7 +194,7 @@ impl Tilted {
         Tilted { size, tilt, included, ln_total, variance }
     }
 
-    /// An odd number of angles, enough that sizes `size ± angles` have no weight left.
+    /// An odd number of angles, enough that sizes `size ± angles` have negligible weight.
     ///
     /// Bernstein: `P(|S − k| ≥ N) ≤ 2 exp(−N²/(2V + 2N/3))`, set to `e^{−cut}`; `a + 1` angles are exact.
     fn count(&self, cut: f64) -> usize {
@@ -235,7 +239,8 @@ impl Tilted {
     }
 }
 
-/// The tilt at which the mean size is within a hundredth of a standard deviation of `size`: Newton steps inside a bracket.
+/// The tilt at which the mean size is within a hundredth of a standard deviation of `size`: Newton's method
+/// inside a bracket.
 fn tilt_for(exponents: &[f64], size: usize, guess: f64) -> f64 {
     let odds = (size as f64 / (exponents.len() - size) as f64).ln();
     let (least, most) =
@@ -270,7 +275,8 @@ fn softplus(v: f64) -> f64 {
     v.max(0.0) + (-v.abs()).exp().ln_1p()
 }
 
-/// One pair of an exponential and an angle: `Re(root² · ρ_θ ρ_θᵀ)` is its part of `G` off the diagonal.
+/// One pair of an exponential and an angle: `Re(root² · ρ_θ ρ_θᵀ)` is its contribution to `G` off the
+/// diagonal.
 struct Angle {
     root: (f64, f64),
     real: Vec<f64>,
@@ -329,7 +335,8 @@ impl FisherInformation for SubsetSelection {
         }
     }
 
-    /// Each exponential has at most `cut/2 + 2` angles (see `Tilted::count`); each angle has two vectors, two more in the sum, and as many of its span at most.
+    /// Each exponential has at most `cut/2 + 2` angles (see `Tilted::count`); each angle has two vectors, two
+    /// more in the sum, and at most that many again in the basis of the span.
     fn numbers(&self, smallest: f64) -> f64 {
         if let Some(matrix) = &self.matrix {
             return matrix.numbers(smallest);

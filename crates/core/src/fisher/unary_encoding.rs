@@ -1,4 +1,4 @@
-//! Unary encoding and local hashing, without their `2^a` outputs.
+//! Unary encoding and local hashing, without enumerating their `2^a` outputs.
 
 use crate::model::protocol::BitNoise;
 
@@ -19,13 +19,13 @@ use crate::numerics::stop::check;
 /// ```
 ///
 /// # Method and cost
-/// `1/s` becomes a sum of `K` exponentials ([`ExponentialSum`]), for each of which the bits are independent:
-/// `G = Σ_k W_k(ρ_kρ_kᵀ + diag(ρ_k(1−ρ_k)))`. `O(a K · rank)` with `K` ≈ 15 + 2.5 ε and a rank of a few. At `κ = 1` the smallest
-/// `s` is the smallest `p_x`, and `K` grows with `−ln min p`.
+/// `1/s` becomes a sum of `K` exponentials ([`ExponentialSum`]). Under each the bits are independent:
+/// `G = Σ_k W_k(ρ_kρ_kᵀ + diag(ρ_k(1−ρ_k)))`. `O(a K · rank)` with `K` ≈ 15 + 2.5 ε and a rank of a few. At
+/// `κ = 1` the smallest `s` is the smallest `p_x`, and `K` grows with `−ln min p`.
 ///
 /// # Accuracy
-/// Tolerance `1e-13`: relative difference below `1e-13` for `5 ≤ a ≤ 10`, `1e-3 ≤ ε ≤ 20` from enumeration; rounding `1e-15 a` beyond. A tolerance `η` adds at most
-/// `(a−1) η`.
+/// Tolerance `1e-13`: relative difference from enumeration below `1e-13` for `5 ≤ a ≤ 10`, `1e-3 ≤ ε ≤ 20`;
+/// rounding `1e-15 a` beyond. A tolerance `η` adds at most `(a−1) η`.
 ///
 /// # Example
 /// ```
@@ -47,15 +47,15 @@ pub struct UnaryEncoding {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Structure {
-    /// `κ = λ`: the report says nothing.
+    /// `κ = λ`: the report carries no information.
     Constant,
-    /// `λ = 0`: a bit is only ever set by its own input.
+    /// `λ = 0`: a bit is only set by the user's own value.
     Erasure,
-    /// `κ = 1`: the own bit is always set, and `s = p(y)` has no positive lower bound.
+    /// `κ = 1`: the true bit is always set, and `s = p(y)` has no positive lower bound.
     Certain,
     /// Few inputs: all `2^a` outputs.
     Enumerated(DenseMatrix),
-    /// All else.
+    /// All other cases.
     Regular(ExponentialSum),
 }
 
@@ -81,7 +81,8 @@ impl UnaryEncoding {
         Erasure { inputs: self.inputs, kept: self.bits.kappa }
     }
 
-    /// `G` times what turns it into `M` off the vector `1`: the bits are independent under each exponential.
+    /// `G` times the factor that turns it into `M` off the vector `1`: the bits are independent under each
+    /// exponential.
     fn regular(&self, sum: &ExponentialSum, point: &Point) -> DiagonalPlusLowRank {
         let terms = sum.terms().map(|(ln_weight, rate)| {
             let scale = rate * self.beta;
@@ -95,7 +96,8 @@ impl UnaryEncoding {
     fn certain(&self, point: &Point) -> DiagonalPlusLowRank {
         let ln_smallest = point.ln_p().iter().copied().fold(0.0, f64::min);
         let sum = ExponentialSum::reciprocal_at_once(-ln_smallest, self.tolerance);
-        // The sum speaks of s/min p, so its rates and weights are divided by min p, in logarithms.
+        // The sum approximates 1/s as a function of s/min p, so its rates and weights are divided by min p,
+        // in logarithms.
         let terms = sum.ln_terms().map(|(ln_weight, ln_rate)| {
             let ln_rate = ln_rate - ln_smallest;
             self.term(ln_weight - ln_smallest, point.ln_p().iter().map(|ln_p| (ln_rate + ln_p).exp()))
@@ -131,7 +133,7 @@ impl UnaryEncoding {
     }
 }
 
-/// Up to sixteen outputs a dense matrix is ten times faster.
+/// With up to sixteen outputs a dense matrix is ten times faster.
 const MOST_INPUTS_ENUMERATED: usize = 4;
 
 /// The matrix over all subsets, with deviations from the likelihood of an input outside the subset.
@@ -178,7 +180,7 @@ fn ln_diagonal(terms: &[Term], inputs: usize, largest: f64) -> Vec<f64> {
     ln_diagonal
 }
 
-/// `largest + ln d`, or the sum in logarithms where `d` has underflowed, as happens for `κ = 1` when `p` spans `e^700`.
+/// `largest + ln d`, or the sum in logarithms where `d` underflows, as for `κ = 1` when `p` spans `e^700`.
 fn ln_or_scaled(d: f64, x: usize, terms: &[Term], largest: f64) -> f64 {
     if d > 1e-280 {
         return largest + d.ln();
@@ -221,14 +223,15 @@ impl FisherInformation for UnaryEncoding {
         let terms = match &self.structure {
             Structure::Constant | Structure::Erasure => 1.0,
             Structure::Enumerated(matrix) => return matrix.operations(smallest),
-            // The exponentials span down to the smallest probability, about e^{−10/α}, and no two inputs share them.
+            // The exponentials reach down to the smallest probability, about e^{−10/α}, and no two inputs
+            // share them.
             Structure::Certain => 40.0 / smallest.min(1.0) * self.inputs as f64 / RANK,
             Structure::Regular(sum) => sum.len() as f64,
         };
         self.inputs as f64 * terms * RANK
     }
 
-    /// The terms, the basis of their span, which is no larger, and some vectors.
+    /// The terms, the basis of their span (which is no larger), and some vectors.
     fn numbers(&self, smallest: f64) -> f64 {
         let terms = match &self.structure {
             Structure::Constant | Structure::Erasure => 1.0,

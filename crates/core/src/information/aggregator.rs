@@ -1,4 +1,4 @@
-//! What the aggregator learns: the lower half of the information split, and the choice of a method for it.
+//! The aggregator's side of the information split, and the choice of a method for it.
 
 use super::grr::{self, Response};
 use super::sampling::SamplingObserver;
@@ -15,33 +15,33 @@ use crate::model::protocol::Protocol;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// Exact where that fits the work budget, Monte Carlo beyond.
+    /// Exact if that fits the work budget, otherwise Monte Carlo.
     #[default]
     Automatic,
-    /// Exact or not at all.
+    /// Exact, or no answer.
     Exact,
-    /// Monte Carlo, also where an exact method would do.
+    /// Monte Carlo, even where an exact method would work.
     MonteCarlo,
     /// The limit for many users, whose error at a finite number is unknown.
     Asymptote,
 }
 
-/// What the caller may choose about a finite-n computation.
+/// Options of a finite-n computation.
 #[derive(Clone, Copy)]
 pub struct InformationOptions<'a> {
-    /// Which method.
+    /// The method.
     pub choice: Choice,
-    /// Wanted standard error of Monte Carlo, in nats.
+    /// Target standard error of Monte Carlo, in nats.
     pub tolerance: f64,
-    /// Most draws of Monte Carlo.
+    /// Largest number of Monte Carlo draws.
     pub draws: u64,
     /// Seed of all draws. The same seed gives the same answer on any number of threads.
     pub seed: u64,
-    /// Most elementary steps of an exact method, of which a core makes about 10⁹ in a second.
+    /// Largest number of elementary steps of an exact method; a core makes about 10⁹ per second.
     pub work_budget: f64,
-    /// `I(Y⃗;P)` where it is already known: then [`tally_information`] need not find it again.
+    /// `I(Y⃗;P)` if it is already known, so that [`tally_information`] need not recompute it.
     pub distribution: Option<Evaluation>,
-    /// Hears of progress, and may stop a Monte Carlo computation.
+    /// Is told about progress, and may stop a Monte Carlo computation.
     pub observer: Option<SamplingObserver<'a>>,
 }
 
@@ -59,7 +59,7 @@ impl Default for InformationOptions<'_> {
     }
 }
 
-/// `I(Y⃗;P)`, what `n` reports tell about the distribution.
+/// `I(Y⃗;P)`, the information of `n` reports about the distribution.
 ///
 /// # Errors
 /// No method fits the choice, or the protocol is too large for the only one that does.
@@ -73,7 +73,7 @@ pub fn distribution_information(
     within_bounds(&question, information(&question)?)
 }
 
-/// `I(Y⃗;T)`, what `n` reports tell about the tallies of the values.
+/// `I(Y⃗;T)`, the information of `n` reports about the tallies of the values.
 ///
 /// # Errors
 /// As for [`distribution_information`].
@@ -87,13 +87,13 @@ pub fn tally_information(
     within_bounds(&question, information(&question)?)
 }
 
-/// What is asked.
+/// What to compute.
 struct Question<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
     n: u64,
     options: &'a InformationOptions<'a>,
-    /// About the tallies, not the distribution.
+    /// The information about the tallies rather than the distribution.
     tally: bool,
 }
 
@@ -150,11 +150,11 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
     }
 }
 
-/// Standard errors by which a sampled number may lie outside its bounds by chance, with probability 3e-7.
+/// Standard errors by which a sampled number may lie outside its bounds: by chance with probability 3e-7.
 const MAX_DEVIATION: f64 = 5.0;
 
-/// The self-check of sampled numbers: reports tell something, `I ≥ 0`, and no more than the values themselves would. What lies outside by chance is cut to the
-/// bound.
+/// Self-check of sampled numbers: `I ≥ 0`, and reports carry no more information than the values themselves.
+/// A number that lies outside by chance is clipped to the bound.
 ///
 /// # Errors
 /// The number lies outside by more than chance explains.
@@ -171,7 +171,8 @@ fn within_bounds(question: &Question<'_>, found: Evaluation) -> Result<Evaluatio
     Ok(Evaluation { value: found.value.clamp(0.0, highest), ..found })
 }
 
-/// An upper bound on `I(X⃗;P)`, or on `H(T)`: under a mixture `I(X⃗;P) ≤ H(J) + Σ_j w_j I_j(X⃗;P)` with the part `J`. `None` under a custom prior.
+/// An upper bound on `I(X⃗;P)`, or on `H(T)`: under a mixture with component `J`,
+/// `I(X⃗;P) ≤ H(J) + Σ_j w_j I_j(X⃗;P)`. `None` under a custom prior.
 fn most_information(question: &Question<'_>) -> Option<f64> {
     let Question { prior, n, tally, .. } = *question;
     let entropy =
@@ -202,19 +203,19 @@ fn tally_by_parts(question: &Question<'_>, reduced: Option<&Reduced>) -> Result<
     group_sampling::tally(protocol, prior, reduced, n, distribution, options)
 }
 
-/// Whether Monte Carlo finds `I(Y⃗;T)` of a protocol as `I(Y⃗;P) + I(Y⃗;T|P)`.
+/// Whether Monte Carlo computes `I(Y⃗;T)` of a protocol as `I(Y⃗;P) + I(Y⃗;T|P)`.
 pub(crate) fn by_parts(protocol: &Protocol) -> bool {
     !matches!(protocol, Protocol::GeneralisedRandomisedResponse(_) | Protocol::Identity(_))
 }
 
-/// Of a tolerance for `I(Y⃗;T)`, what `I(Y⃗;P)` may use; errors add in squares.
+/// The share of a tolerance for `I(Y⃗;T)` that `I(Y⃗;P)` may use; errors add in quadrature.
 const DISTRIBUTION_SHARE: f64 = 0.9;
 
 fn exact_allowed(options: &InformationOptions<'_>) -> bool {
     options.choice != Choice::MonteCarlo
 }
 
-/// The truth under a Dirichlet prior: what the aggregator knows is what the users know.
+/// The identity protocol under a Dirichlet prior: the aggregator knows what the users know.
 fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
     let (Protocol::Identity(_), Prior::Dirichlet(prior)) = (question.protocol, question.prior) else {
         return None;
@@ -226,7 +227,7 @@ fn of_identity(question: &Question<'_>) -> Option<Evaluation> {
     Some(if question.tally { side.tally() } else { side.distribution })
 }
 
-/// The truth, by Monte Carlo.
+/// The identity protocol, by Monte Carlo.
 fn truth(question: &Question<'_>) -> Option<Result<Evaluation, Absence>> {
     let Question { protocol, prior, n, options, tally } = *question;
     if !matches!(protocol, Protocol::Identity(_)) {
@@ -241,12 +242,12 @@ fn response<'a>(protocol: &Protocol, prior: &'a Prior) -> Option<Response<'a>> {
     Some(Response { a: protocol.inputs(), beta: grr.epsilon().exp_m1(), parts: prior.dirichlets()? })
 }
 
-/// The reduced problem, or `None` where its matrix would be too large to be of use or the prior is one's own.
+/// The reduced problem, or `None` if its matrix would be too large to be useful or the prior is custom.
 fn reduced(question: &Question<'_>) -> Result<Option<Reduced>, Absence> {
     Ok(if small(question.protocol) { Reduced::new(question.protocol, question.prior)? } else { None })
 }
 
-/// Whether the canonical matrix is small enough to be of use.
+/// Whether the canonical matrix is small enough to be useful.
 fn small(protocol: &Protocol) -> bool {
     const MOST_ENTRIES: f64 = 65536.0;
     let combined = !protocol.parts().is_empty() || matches!(protocol, Protocol::Matrix(_));
@@ -269,5 +270,5 @@ fn exact(question: &Question<'_>, reduced: &Reduced) -> Option<Evaluation> {
     Some(found)
 }
 
-/// A protocol that ignores its input tells nothing.
+/// A protocol that ignores its input carries no information.
 const NOTHING: Evaluation = Evaluation { value: 0.0, error: 0.0, method: Method::ClosedForm };

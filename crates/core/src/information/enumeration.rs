@@ -4,14 +4,16 @@
 //! ```text
 //! I(Y⃗;P) = n I(Y;P) − Σ_s M(s) φ(m(s)/M(s) − 1),      I(Y⃗;T) = Σ_t P(t) Σ_s m(s) φ(P(s|t)/m(s) − 1)
 //! ```
-//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports ([`crate::likelihood::reduced`]), `I(Y;P)` is for one report, and
-//! `φ(δ) = (1+δ) ln(1+δ) − δ ≥ 0`. These are the textbook entropies, arranged so that at high privacy nothing cancels.
+//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports
+//! ([`crate::likelihood::reduced`]), `I(Y;P)` is for one report, and `φ(δ) = (1+δ) ln(1+δ) − δ ≥ 0`. These
+//! are the textbook entropies, arranged so that nothing cancels at high privacy.
 //!
 //! # Method and cost
-//! The users' tallies `t` are the leaves of a tree in which every step adds one user. Along it the distribution of `S` is carried:
-//! a new user with value `x` turns it into `Σ_y Q_{y|x} p(s − e_y)`. All terms are positive. Tallies of the reports are
-//! numbered in colexicographic order, in which those of fewer users come first, so that one table of successors serves all
-//! levels. Cost: `b · Σ_u C(u+a−1, a−1) C(u+b−1, b−1)`, see [`work`].
+//! The users' tallies `t` are the leaves of a tree in which every step adds one user. The distribution of `S`
+//! is updated along it: a new user with value `x` turns it into `Σ_y Q_{y|x} p(s − e_y)`. All terms are
+//! positive. Tallies of the reports are numbered in colexicographic order, in which those of fewer users come
+//! first, so that one table of successors serves all levels. Cost: `b · Σ_u C(u+a−1, a−1) C(u+b−1, b−1)`, see
+//! [`work`].
 //!
 //! # Accuracy
 //! Absolute error below `1e-13` on all entries of the reference (`tests/finite_users.rs`).
@@ -24,17 +26,19 @@ use crate::model::prior::Component;
 use crate::numerics::special::excess_entropy;
 use crate::numerics::stop::check;
 
-/// Most elementary steps that the automatic choice spends on an enumeration: some seconds on one core.
+/// Largest number of elementary steps of an enumeration under the automatic choice: a few seconds on one
+/// core.
 pub const WORK_BUDGET: f64 = 4e9;
 
-/// Most tallies of reports that are held.
+/// Largest number of report tallies stored.
 const MAX_TALLIES: f64 = 1e7;
 
-/// Branches of the tree that are walked together; their sums are added in order, so that the number of threads does not matter.
+/// Branches of the tree that are walked together. Their sums are added in order, so the number of threads
+/// does not matter.
 const BRANCHES: usize = 8;
 
-/// The number of elementary steps of an enumeration, infinite if it would not fit into memory. `I(Y⃗;T)` needs the users'
-/// tallies twice, and needs them also under point priors.
+/// The number of elementary steps of an enumeration, infinite if it would not fit into memory. `I(Y⃗;T)`
+/// needs two passes over the users' tallies, and needs them under point priors too.
 pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
     let (a, b) = (reduced.inputs() as f64, reduced.outputs() as f64);
     let tallies = |u: f64, parts: f64| {
@@ -91,9 +95,9 @@ struct Walk<'a> {
     reduced: &'a Reduced,
     columns: Vec<Vec<f64>>,
     n: usize,
-    /// How many tallies of reports `0, 1, …, n` users have.
+    /// The number of report tallies of `0, 1, …, n` users.
     sizes: Vec<usize>,
-    /// For each tally and each output but the last, the number of the tally with one more such report.
+    /// For each tally and each output but the last, the index of the tally with one more such report.
     successors: Vec<u32>,
 }
 
@@ -165,7 +169,8 @@ impl<'a> Walk<'a> {
         total
     }
 
-    /// Visits all tallies of the users with `t_0` of the first value, with the distribution of `S` given each.
+    /// Visits all tallies of the users with `t_0` of the first value, with the conditional distribution of
+    /// `S` for each.
     fn branch(&self, t_0: u32, visit: &mut dyn FnMut(&[u32], &[f64])) {
         let mut levels: Vec<Vec<f64>> = self.sizes.iter().map(|size| vec![0.0; *size]).collect();
         levels[0][0] = 1.0;
@@ -209,17 +214,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// `C(n, k)` of a table that fits into memory.
+/// `C(n, k)` for a table that fits into memory.
 pub(crate) fn choose(n: usize, k: usize) -> usize {
     if k > n {
         return 0;
     }
-    // The smaller side: with thousands of outputs and few users the other passes through numbers of hundreds of digits.
+    // Use the smaller side: with thousands of outputs and few users the other has intermediate results of
+    // hundreds of digits.
     (0..k.min(n - k)).fold(1u128, |c, i| c * (n - i) as u128 / (i as u128 + 1)) as usize
 }
 
-/// The table of successors of the first `size` tallies with `b` outputs, in colexicographic order of the partial sums
-/// `c_j = s_0 + … + s_j + j`, `j < b − 1`: one more report `y` adds `Σ_{j≥y} C(c_j, j)` to the number.
+/// The table of successors of the first `size` tallies with `b` outputs, in colexicographic order of the
+/// partial sums `c_j = s_0 + … + s_j + j`, `j < b − 1`: one more report `y` adds `Σ_{j≥y} C(c_j, j)` to the
+/// index.
 pub(crate) fn successors(size: usize, b: usize) -> Vec<u32> {
     let mut table = Vec::with_capacity(size * (b - 1));
     let mut c: Vec<usize> = (0..b - 1).collect();

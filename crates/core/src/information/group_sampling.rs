@@ -1,27 +1,33 @@
-//! What reports tell about the group beyond the distribution, `I(Y⃗;T|P)`, by Monte Carlo for every protocol.
+//! The information of reports about the group beyond the distribution, `I(Y⃗;T|P)`, by Monte Carlo for every
+//! protocol.
 //!
 //! # Definition
 //! ```text
 //! I(Y⃗;T|P) = E[ ln P(T|Y⃗,P) − ln P(T|P) ],      I(Y⃗;T) = I(Y⃗;P) + I(Y⃗;T|P)
 //! ```
-//! Given the distribution and the reports, users are independent: `q_i(x) ∝ Q(y_i|x) P_x`. So the first logarithm is that of
-//! the probability of a tally of independent users ([`super::tally_probability`]), and no evidence is needed.
+//! Given the distribution and the reports, users are independent: `q_i(x) ∝ Q(y_i|x) P_x`. So the first
+//! logarithm is the log probability of a tally of independent users ([`super::tally_probability`]), and no
+//! evidence is needed.
 //!
 //! # Method
-//! Draws are independent: a distribution, the values of `n` users and their reports. Controls, whose means are exactly 0:
+//! Draws are independent: a distribution, the values of `n` users and their reports. The control variates,
+//! whose means are exactly 0:
 //!
-//! * `−ln P(T|P)` less its mean `H(T|P)`, which is known ([`super::users`]);
-//! * `H(T|P=p)` less its mean, of all users and of an eighth of them: how much there is to learn depends most on how many values are rare;
-//! * `(T − E[T|Y⃗,P])ᵀ (C + 1)⁻¹ (T − E[T|Y⃗,P])` less its mean, the local asymptotic expression of `ln P(T|Y⃗,P)` with the covariance `C = Cov(T|Y⃗,P)`.
-//!   Adding 1 leaves out values that hardly anybody has, whose share in the form is heavy-tailed.
+//! * `−ln P(T|P)` minus its mean `H(T|P)`, which is known ([`super::users`]);
+//! * `H(T|P=p)` minus its mean, for all users and for an eighth of them: the information depends mostly on
+//!   how many values are rare;
+//! * `(T − E[T|Y⃗,P])ᵀ (C + 1)⁻¹ (T − E[T|Y⃗,P])` minus its mean, the local asymptotic form of `ln P(T|Y⃗,P)`
+//!   with the covariance `C = Cov(T|Y⃗,P)`. Adding 1 suppresses values that hardly any user has, whose
+//!   contribution is heavy-tailed.
 //!
 //! # Error
-//! A draw has a lower and an upper bound for its logarithm, from some walks and from the truth. Their number is raised until half the distance
-//! of the means of the bounds is below a tenth of the tolerance; that half distance, as measured, is part of the stated error. It is a bound: the
-//! mean of the two is off by much less.
+//! Each draw has a lower and an upper bound for its logarithm, from some walks and from the true values. The
+//! number of walks is raised until half the distance of the mean bounds is below a tenth of the tolerance.
+//! That half distance, as measured, is part of the stated error. It is conservative: the midpoint is off by
+//! much less.
 //!
 //! # Cost
-//! `O(n a²)` a draw and `O(n a)` a walk. `n·a` numbers are held for each thread.
+//! `O(n a²)` per draw and `O(n a)` per walk. Each thread stores `n·a` numbers.
 
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
@@ -46,13 +52,14 @@ use crate::numerics::split_mix::split_mix;
 use crate::numerics::stirling::ln_factorial;
 use crate::numerics::stop::check;
 
-/// Most users times values.
+/// Largest number of users times values.
 const MOST_NUMBERS: f64 = 1.7e7;
 
-/// Draws that decide how many walks are needed; their streams are far from those of the others.
+/// Pilot draws that determine how many walks are needed; their random streams are far from those of the
+/// others.
 const PILOT: std::ops::Range<u64> = 1 << 40..(1 << 40) + 64;
 
-/// Fewest and most walks.
+/// Smallest and largest number of walks.
 const WALKS: [usize; 2] = [2, 256];
 
 /// `I(Y⃗;T) = I(Y⃗;P) + I(Y⃗;T|P)`, from `I(Y⃗;P)`.
@@ -72,7 +79,7 @@ pub(crate) fn tally(
     let of_components = |n: u64| group_of_components(parts.known(), n).value;
     let entropies = (!parts.known().is_empty()).then(|| [of_components(n), of_components(an_eighth(n))]);
     let sampler = Sampler { source, prior: parts, n, entropies };
-    // Other draws than those behind `I(Y⃗;P)`, so that the two errors are independent.
+    // Use different draws than for `I(Y⃗;P)`, so that the two errors are independent.
     let options = &InformationOptions { seed: split_mix(options.seed, 0), ..*options };
     let (walks, bias) = sampler.walks(options);
     let offset = Evaluation::new(distribution.value, distribution.error.hypot(bias), Method::MonteCarlo);
@@ -88,12 +95,12 @@ struct Sampler<'a> {
     source: Source<'a>,
     prior: PriorParts<'a>,
     n: u64,
-    /// `H(T|P)` of all users and of an eighth of them, where they are known.
+    /// `H(T|P)` of all users and of an eighth of them, if known.
     entropies: Option<[f64; 2]>,
 }
 
 impl Sampler<'_> {
-    /// How many walks are needed, and half the distance of their bounds. An observer may end the search.
+    /// The number of walks needed, and half the distance of their bounds. An observer may end the search.
     fn walks(&self, options: &InformationOptions<'_>) -> (usize, f64) {
         let target = 0.1 * options.tolerance;
         let (mut walks, mut half) = (WALKS[0], f64::INFINITY);
@@ -105,13 +112,14 @@ impl Sampler<'_> {
             if half <= target || walks >= WALKS[1] || gaps.len() < (PILOT.end - PILOT.start) as usize {
                 return (walks, half);
             }
-            // The distance falls at least as fast as the inverse of their number.
+            // The distance falls at least as fast as the inverse number of walks.
             let needed = walks as f64 * half / target;
             walks = (needed as usize).next_power_of_two().clamp(2 * walks, WALKS[1]);
         }
     }
 
-    /// The distance of the bounds of a pilot draw, unless the observer has had enough; the first ones are always made.
+    /// The distance of the bounds of a pilot draw, unless the observer has stopped; the first few are always
+    /// drawn.
     fn gap(&self, i: u64, walks: usize, options: &InformationOptions<'_>) -> Option<f64> {
         let nothing =
             Sampling { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
@@ -120,7 +128,7 @@ impl Sampler<'_> {
         (first || !stopped).then(|| self.draw(walks, &mut generator(options.seed, i)).0)
     }
 
-    /// The distance of the bounds of one draw, and its value with controls.
+    /// The distance of the bounds of one draw, and its value with control variates.
     fn draw(&self, walks: usize, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
         let ln_p = self.prior.sample_ln(rng);
         let group = Group::draw(&self.source, &ln_p, self.n, rng);
@@ -145,7 +153,7 @@ fn ln_multinomial(t: &[u64], ln_p: &[f64]) -> f64 {
     ln_factorial(n as f64) + t.iter().zip(ln_p).map(term).sum::<f64>()
 }
 
-/// Users whose reports and distribution are known, and their true values.
+/// Users with known reports and distribution, and their true values.
 struct Group {
     users: Independent,
     truth: Vec<u32>,
@@ -160,7 +168,7 @@ impl Group {
         }
     }
 
-    /// Reports of the same kind follow each other.
+    /// Equal reports are adjacent.
     fn of_matrix(reduced: &Reduced, p: &[f64], n: u64, rng: &mut ChaCha8Rng) -> Self {
         let a = reduced.inputs();
         let t = multinomial(n, p, rng);
@@ -185,7 +193,7 @@ impl Group {
         Group { users: Independent { a, rows, row_of }, truth }
     }
 
-    /// Every user has a row.
+    /// Every user has their own row.
     fn of_subsets(subsets: &Subsets, p: &[f64], n: u64, rng: &mut ChaCha8Rng) -> Self {
         let a = subsets.a;
         let values: Vec<u32> = (0..n).map(|_| pick(p, 1.0, rng) as u32).collect();
@@ -206,7 +214,7 @@ impl Group {
         t
     }
 
-    /// Bounds for `ln P(T = t | Y⃗, P)`. Values that nobody has are left out: all users avoid them.
+    /// Bounds for `ln P(T = t | Y⃗, P)`. Values that no user has are left out: all users avoid them.
     fn ln_probability(&self, t: &[u64], walks: usize, rng: &mut dyn Rng) -> Bounds {
         let a = self.users.a;
         let held: Vec<usize> = (0..a).filter(|x| t[*x] > 0).collect();
@@ -228,7 +236,7 @@ impl Group {
         Bounds { lower: avoided + lower, upper: avoided + upper }
     }
 
-    /// `(t − μ)ᵀ (C + 1)⁻¹ (t − μ)` less its mean, `tr (C + 1)⁻¹ C`.
+    /// `(t − μ)ᵀ (C + 1)⁻¹ (t − μ)` minus its mean, `tr (C + 1)⁻¹ C`.
     fn local_form(&self, t: &[u64]) -> f64 {
         let a = self.users.a;
         let mut counts = vec![0.0; self.users.rows.len() / a];
@@ -247,10 +255,10 @@ impl Group {
     }
 }
 
-/// Turns likelihoods into the probabilities of the values.
+/// Turns likelihoods into posterior probabilities of the values.
 fn condition(row: &mut [f64], p: &[f64]) {
     if row.iter().all(|r| *r == 0.0) {
-        // A report without a bit where only true bits are set says nothing.
+        // If only true bits are ever set, a report without a set bit carries no information.
         row.fill(1.0);
     }
     row.iter_mut().zip(p).for_each(|(r, p_x)| *r *= p_x);
@@ -258,7 +266,7 @@ fn condition(row: &mut [f64], p: &[f64]) {
     row.iter_mut().for_each(|r| *r /= total);
 }
 
-/// The numbers of the rows, those first that leave the least open.
+/// The row indices, most certain rows first.
 fn by_certainty(a: usize, rows: &[f64]) -> Vec<u32> {
     let certainty: Vec<f64> = rows.chunks_exact(a).map(|row| row.iter().map(|q| q * q).sum()).collect();
     let mut order: Vec<u32> = (0..certainty.len() as u32).collect();
@@ -293,7 +301,7 @@ mod tests {
                 protocol,
                 Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_)
             );
-            // Unary encoding and its like as a matrix and report by report.
+            // Unary encoding and similar protocols, both as a matrix and report by report.
             for table in [Some(&reduced), None].into_iter().take(1 + usize::from(subsets)) {
                 let options = InformationOptions { tolerance: 0.02, ..InformationOptions::default() };
                 let found = tally(&protocol, &prior, table, n, known, &options).unwrap();

@@ -1,15 +1,15 @@
-//! Generalised randomised response: exact evidence of every tally.
+//! Generalised randomised response: the exact evidence of every tally.
 //!
 //! The evidence of one tally is a product of polynomials ([`crate::likelihood::polynomials`]).
 //!
 //! # Method
-//! [`distribution`] sums over all tallies. Tallies that differ by exchanging values with the same parameter are visited
-//! once, with their number as weight, products of leading factors are shared, and the last factor is summed against the
-//! weights beforehand: `V_s(j) = Σ_k W(j+k) A_{s,k}`.
+//! [`distribution`] sums over all tallies. Tallies that differ by a permutation of values with the same
+//! parameter are visited once, weighted by their number; products of leading factors are shared, and the last
+//! factor is summed against the weights in advance: `V_s(j) = Σ_k W(j+k) A_{s,k}`.
 //!
 //! # Accuracy
-//! `1e-12` on the reference; the probabilities of all tallies sum to 1 within `1e-12` at `a = 3`, `n = 1000` (tests). The distance
-//! from 1 is part of the stated error.
+//! `1e-12` on the reference; the probabilities of all tallies sum to 1 within `1e-12` at `a = 3`, `n = 1000`
+//! (tests). The deviation from 1 is part of the stated error.
 
 use crate::numerics::parallel::*;
 
@@ -30,7 +30,7 @@ pub(crate) struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// Whether exchanging two values changes nothing.
+    /// Whether the prior is symmetric in all values.
     fn symmetric(&self) -> bool {
         self.parts.iter().all(|(_, d)| d.groups().len() == 1)
     }
@@ -44,7 +44,7 @@ impl Response<'_> {
     pub(crate) fn one_report(&self) -> Evaluation {
         let of_value = |x: usize| {
             let typical = 1.0 + self.beta * self.mean(x);
-            // The two deviations from 1 are written so that a tiny β keeps its digits.
+            // The two deviations from 1 are computed so that a tiny β keeps its digits.
             let c = [(1.0 + self.beta) / typical, 1.0 / typical];
             let gap = |d: &Dirichlet| {
                 let alpha = d.alpha()[x];
@@ -80,10 +80,11 @@ pub(crate) fn work(response: &Response<'_>, n: u64) -> f64 {
         + users.powi(3) / 20.0
 }
 
-/// Beyond so many users the tables would not fit.
+/// Above this number of users the tables would not fit.
 const MOST_USERS: f64 = 20_000.0;
 
-/// Number of partitions of `n` into at most `parts` parts, which are as many as those into parts of at most that size.
+/// Number of partitions of `n` into at most `parts` parts, which equals the number of partitions into parts
+/// of at most that size.
 fn partitions(n: usize, parts: usize) -> f64 {
     let mut count = vec![0.0; n + 1];
     count[0] = 1.0;
@@ -115,11 +116,11 @@ struct TallySum<'a> {
     n: u64,
     symmetric: bool,
     polynomials: Vec<Polynomials>,
-    /// For each part of the prior, each different parameter and each count.
+    /// For each component of the prior, each distinct parameter and each count.
     factors: Vec<Vec<Vec<Window>>>,
-    /// For each part, the index of each value's parameter.
+    /// For each component, the index of each value's parameter.
     groups: Vec<Vec<usize>>,
-    /// For each part and each count `s` of the last value, `V_s(j)` for `j ≤ n − s`.
+    /// For each component and each count `s` of the last value, `V_s(j)` for `j ≤ n − s`.
     closing: Vec<Vec<Vec<f64>>>,
     ln_typical: Vec<f64>,
     ln_factorials: Vec<f64>,
@@ -248,7 +249,7 @@ fn dot(s: &[u64], values: &[f64]) -> f64 {
     s.iter().zip(values).map(|(s_y, v)| *s_y as f64 * v).sum()
 }
 
-/// In how many ways a descending tally can be ordered.
+/// The number of orderings of a descending tally.
 fn orderings(s: &[u64]) -> f64 {
     let mut ways: f64 = (1..=s.len()).map(|k| k as f64).product();
     for run in s.chunk_by(|l, r| l == r) {

@@ -1,36 +1,37 @@
-//! Expectations over the whole numbers `0..=n` without visiting all of them.
+//! Expectations over the integers `0..=n` without visiting all of them.
 //!
-//! The distributions here (binomial, Beta-binomial) are smooth functions of a *real* `t` away from both ends. Smooth sums are
-//! to whole numbers what smooth integrals are to the line: on a panel of `N` consecutive numbers the Gauss rule of the discrete
-//! Chebyshev (Gram) polynomials sums every polynomial of degree below `2K` exactly with `K` real nodes. Panels widen
-//! geometrically away from the ends, where powers of `t` and `n − t` live, and never beyond two standard deviations. So
-//! about a hundred panels do for `n = 10^12`, and for small `n` every number is visited.
+//! The distributions here (binomial, Beta-binomial) are smooth functions of a *real* `t` away from both ends.
+//! So we use quadrature for sums: on a panel of `N` consecutive integers the Gauss rule of the discrete
+//! Chebyshev (Gram) polynomials sums every polynomial of degree below `2K` exactly with `K` real nodes.
+//! Panels widen geometrically away from the ends, where the weights behave like powers of `t` and `n − t`,
+//! but never beyond two standard deviations. So about a hundred panels suffice for `n = 10^12`, and for small
+//! `n` every integer is visited.
 //!
 //! ```text
 //! 0 1 2 … 47 | panel | panel   |  panel      |  …  | panel | n−47 … n
 //! ```
 //!
-//! Accuracy: against the sum over all numbers, relative `1e-11` at `n = 2·10^5` for Beta-binomials with `0.05 ≤ α ≤ 2000` (tests of
-//! `super::users`).
+//! Accuracy: against the sum over all integers, relative `1e-11` at `n = 2·10^5` for Beta-binomials with
+//! `0.05 ≤ α ≤ 2000` (tests of `super::users`).
 
 use crate::numerics::gauss::discrete_chebyshev;
 use crate::numerics::stop::check;
 
-/// Numbers visited one by one at either end, and the smallest panel.
+/// Integers visited one by one at either end, and the smallest panel.
 const SINGLE: u64 = 48;
 
 /// Weights below `e^−60` of the largest are left out.
 const LN_NEGLIGIBLE: f64 = -60.0;
 
-/// A distribution on `0..=n` that is smooth inside.
+/// A distribution on `0..=n` that is smooth in the interior.
 pub(crate) struct Lattice<'a> {
-    /// The largest number.
+    /// The largest integer.
     pub n: u64,
     /// `ln` of the weight, up to a constant.
     pub ln_weight: &'a (dyn Fn(f64) -> f64 + Sync),
-    /// Where the distribution has its mode, or its middle if it has none inside.
+    /// The mode, or the midpoint if there is no mode in the interior.
     pub centre: f64,
-    /// Length over which the weight changes by a factor of order `e`, near a number.
+    /// The length over which the weight changes by a factor of order `e`, as a function of position.
     pub scale: &'a (dyn Fn(f64) -> f64 + Sync),
     /// Whether the weight falls monotonically from the centre towards 0.
     pub falls_left: bool,
@@ -39,12 +40,12 @@ pub(crate) struct Lattice<'a> {
 }
 
 impl Lattice<'_> {
-    /// The nodes and their normalised weights, by rules with `order` nodes a panel.
+    /// The nodes and their normalised weights, by rules with `order` nodes per panel.
     pub(crate) fn nodes(&self, order: usize) -> Vec<(f64, f64)> {
         self.weigh(self.rule(order))
     }
 
-    /// The nodes and how many numbers each stands for.
+    /// The nodes and how many integers each represents.
     pub(crate) fn rule(&self, order: usize) -> Vec<(f64, f64)> {
         let (low, high) = self.window();
         let mut nodes = Vec::new();
@@ -74,16 +75,16 @@ impl Lattice<'_> {
         nodes
     }
 
-    /// How many numbers the panel that starts at `left` holds; up to [`SINGLE`] means "go one by one".
+    /// The number of integers in the panel that starts at `left`; up to [`SINGLE`] means "visit one by one".
     fn panel(&self, left: u64, high: u64) -> u64 {
         let by_left = left / 2;
-        // The right end mirrors the left one: at most a third of what is left over, so that the panel ends at 2/3.
+        // The right end mirrors the left one: at most a third of what remains, so that the panel ends at 2/3.
         let by_right = (self.n - left) / 3;
         let by_scale = (self.scale)(left as f64) as u64;
         if by_left.min(by_right) <= SINGLE / 2 {
             return 1;
         }
-        // Where the scale is below the panel size every number matters.
+        // Where the scale is below the panel size every integer matters.
         if by_scale <= SINGLE {
             1
         } else {
@@ -91,7 +92,7 @@ impl Lattice<'_> {
         }
     }
 
-    /// The numbers with a weight that matters.
+    /// The integers with non-negligible weight.
     fn window(&self) -> (u64, u64) {
         let centre = (self.centre.clamp(0.0, self.n as f64)) as u64;
         let floor = (self.ln_weight)(centre as f64) + LN_NEGLIGIBLE;
@@ -106,7 +107,7 @@ impl Lattice<'_> {
     }
 }
 
-/// The smallest number in `low..=high` from which on `holds` holds; `holds(high)` is known.
+/// The smallest integer in `low..=high` from which on `holds` is true; `holds(high)` is known to be true.
 fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;

@@ -1,6 +1,8 @@
-//! The finite-n information quantities: what users and aggregator know, in nats, for the number of users one really has.
+//! The finite-n information quantities: what users and aggregator know, in nats, for the actual number of
+//! users.
 //!
-//! The paper splits what `n` users know, and what the aggregator learns from their reports, into three parts each:
+//! The paper splits the information of `n` users, and what the aggregator learns from their reports, into
+//! three parts each:
 //!
 //! ```text
 //!             nonprivate     group-private     individual private
@@ -8,20 +10,20 @@
 //! aggregator  I(Y⃗;P)         I(Y⃗;T|P)          I(Y⃗;X⃗|T)              [`AggregatorSide`]
 //! ```
 //!
-//! The users' side is exact at any `n` under Dirichlet priors. The aggregator's side follows from two numbers, [`distribution_information`]
-//! `I(Y⃗;P)` and [`tally_information`] `I(Y⃗;T)`, and from the leakage of one user. For these two the methods are, in the order in which the automatic choice
-//! tries them:
+//! The users' side is exact at any `n` under Dirichlet priors. The aggregator's side follows from two
+//! numbers, [`distribution_information`] `I(Y⃗;P)` and [`tally_information`] `I(Y⃗;T)`, and from the leakage
+//! of one user. The methods for these two, in the order in which the automatic choice tries them:
 //!
 //! | method | for | cost |
 //! |---|---|---|
 //! | polynomial products over all tallies | GRR, Dirichlet priors and their mixtures | `a = 3, n = 1000`: 2 s |
 //! | enumeration of all tallies | any protocol and prior | `b C(n+a, a) C(n+b, b)` steps |
 //! | one-dimensional sums | two outputs: `I(Y⃗;P)`, and `I(Y⃗;T)` of two inputs | `O(√n)` evidences; `n = 10^6`: about a second |
-//! | Monte Carlo with exact evidence | GRR, the truth, point priors | GRR `a = 16, n = 10^4` to ±0.012: 2 s; `a = 128, n = 10^5` to ±0.01: 14 s |
-//! | Monte Carlo along a path; part by part under mixture priors | everything else, `I(Y⃗;P)` | OUE `a = 16, n = 10^4` to ±0.05: 31 s; 8×4 matrix, `n = 10^6` to ±0.02: 66 s; LH `a = 64, n = 10^4` to ±0.1: 113 s |
+//! | Monte Carlo with exact evidence | GRR, the identity protocol, point priors | GRR `a = 16, n = 10^4` to ±0.012: 2 s; `a = 128, n = 10^5` to ±0.01: 14 s |
+//! | Monte Carlo along a path; component by component under mixture priors | everything else, `I(Y⃗;P)` | OUE `a = 16, n = 10^4` to ±0.05: 31 s; 8×4 matrix, `n = 10^6` to ±0.02: 66 s; LH `a = 64, n = 10^4` to ±0.1: 113 s |
 //! | Monte Carlo over assignments | everything else, `I(Y⃗;T) − I(Y⃗;P)` | OUE `a = 16, n = 10^4` to ±0.02: 11 s beside other work |
 //!
-//! Errors are standard errors, times those of two cores (`tests/finite_users.rs`, full run).
+//! Errors are standard errors; times are for two cores (`tests/finite_users.rs`, full run).
 //!
 //! Asymptotes ([`distribution_asymptote`]) are never chosen automatically: at `n = 10^4` they may still be 0.36 nats off.
 //!

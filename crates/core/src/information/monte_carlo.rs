@@ -1,11 +1,11 @@
-//! Means of random draws, with control variates and a standard error, until a tolerance is met.
+//! Monte Carlo means with control variates and a standard error, run until a tolerance is met.
 //!
-//! Draw number `i` uses the stream `i` of a ChaCha8 generator with the given seed, draws are made in rounds of fixed sizes, and sums are
-//! taken in the order of the draws. So the answer depends on the seed and not on the number of threads; only an observer that
-//! breaks because of a clock makes it depend on the machine.
+//! Draw number `i` uses stream `i` of a ChaCha8 generator with the given seed, rounds have fixed sizes, and
+//! sums are taken in the order of the draws. So the answer depends on the seed and not on the number of
+//! threads. Only an observer that stops by a clock makes it depend on the machine.
 //!
-//! A draw is a value with some *controls*, numbers whose mean is known to be 0. The mean of the value is estimated after regression on
-//! the controls, and the standard error is that of the residuals.
+//! A draw is a value with some *control variates*, numbers whose mean is known to be 0. The mean of the value
+//! is estimated by regression on the controls, and the standard error is that of the residuals.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -20,28 +20,29 @@ use crate::numerics::control_variates::Fit;
 use crate::numerics::random::generator;
 use crate::numerics::stop;
 
-/// Draws of the first round. With 128 the residuals of GRR with three values, which are large only near the corners of the
-/// simplex, had a standard error that was ten times too small.
+/// Draws in the first round. With 128 draws the standard error was ten times too small for GRR with three
+/// values, where the residuals are large only near the corners of the simplex.
 const FIRST_ROUND: u64 = 512;
 
 /// One draw: its value, then its controls.
 pub(crate) type Draw = Vec<f64>;
 
-/// An observer is asked before every draw once there are so many, below which a standard error means little.
+/// From this number of draws on the observer is asked before every draw; with fewer, a standard error means
+/// little.
 const FEWEST: u64 = 16;
 
-/// Draws for each control: with fewer, the regression fits their noise.
+/// Draws per control variate: with fewer, the regression fits noise.
 const DRAWS_A_CONTROL: usize = 10;
 
-/// The mean of the draws' values, plus `offset`. The number of draws grows until the standard error, with that of the offset, is at most the
-/// tolerance.
+/// The mean of the draws' values, plus `offset`. The number of draws grows until the standard error, combined
+/// with that of the offset, is at most the tolerance.
 pub(crate) fn mean(
     offset: Evaluation,
     options: &InformationOptions<'_>,
     draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
 ) -> Result<Evaluation, Absence> {
     let tolerance = options.tolerance;
-    // An offset that is itself too uncertain leaves a fifth.
+    // If the offset itself is too uncertain, aim at a fifth of the tolerance.
     let wanted =
         (tolerance * tolerance - offset.error * offset.error).max(0.04 * tolerance * tolerance).sqrt();
     let mut draws: Vec<Draw> = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn mean(
         let Ok(stopped) = complete else { return best_so_far(&progress) };
         if draws.iter().flatten().any(|number| !number.is_finite()) {
             return Err(Absence::NoMethod {
-                what: "a draw of Monte Carlo is not finite, or its weights degenerate",
+                what: "a Monte Carlo draw is not finite, or its weights are degenerate",
             });
         }
         let (value, error) = regression(&draws);
@@ -68,7 +69,8 @@ pub(crate) fn mean(
     }
 }
 
-/// What complete rounds have found, when the run is ended in the midst of one: to keep the draws of that round which are done would favour the quick ones.
+/// The result of the complete rounds, if the run is stopped in the middle of one. Keeping the finished draws
+/// of an incomplete round would favour the quick ones.
 fn best_so_far(progress: &Sampling) -> Result<Evaluation, Absence> {
     if progress.draws == 0 {
         return Err(Absence::Stopped);
@@ -76,15 +78,15 @@ fn best_so_far(progress: &Sampling) -> Result<Evaluation, Absence> {
     Ok(Evaluation::new(progress.value, progress.error, Method::MonteCarlo))
 }
 
-/// Where draws come from, and who may stop them once there are the fewest.
+/// The seed of the draws, and the observer that may stop them once the minimum number is reached.
 pub(crate) struct Source<'a> {
     pub(crate) seed: u64,
     pub(crate) observer: Option<SamplingObserver<'a>>,
     pub(crate) fewest: u64,
 }
 
-/// Makes a round of draws, and tells whether the observer has stopped it. Draws that have been begun are ended, so that slow ones are not left out more
-/// often than others.
+/// Makes a round of draws, and returns whether the observer stopped it. Draws already started are finished,
+/// so that slow ones are not left out more often than others.
 pub(crate) fn draw_round<D: Send>(
     draws: &mut Vec<D>,
     round: u64,
@@ -112,14 +114,15 @@ pub(crate) fn draw_round<D: Send>(
     stopped.into_inner()
 }
 
-/// Draws still needed, but at most as many again as there are, so that an early misjudgement costs little and a
-/// caller hears of progress.
+/// Draws still needed, but at most doubling the total, so that an early misjudgement costs little and the
+/// caller gets progress updates.
 fn next_round(total: u64, ratio: f64) -> u64 {
     let needed = (total as f64 * (1.05 * ratio * ratio - 1.0)).ceil();
     (needed.clamp(16.0, total as f64) as u64).min(4096)
 }
 
-/// The mean of the first column after regression on as many of the others as the draws allow, and its standard error.
+/// The mean of the first column after regression on as many of the others as the number of draws allows, and
+/// its standard error.
 fn regression(draws: &[Draw]) -> (f64, f64) {
     let controls = (draws[0].len() - 1).min(draws.len() / DRAWS_A_CONTROL);
     let (values, rows): (Vec<f64>, Vec<Vec<f64>>) =
@@ -179,16 +182,17 @@ mod tests {
         let options =
             InformationOptions { tolerance: 1e-9, observer: Some(&stop), ..InformationOptions::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
-        // The standard deviation is 0.29; threads may have made some more draws than they were asked about.
+        // The standard deviation is 0.29; threads may have made a few draws after the observer stopped.
         assert!(
             (100..200).contains(&seen.into_inner()) && found.error > 0.015 && found.error < 0.035,
             "{found:?}"
         );
     }
 
-    /// Means of 16 and of 24 normal numbers, with four controls that tell nothing: as many estimates as there should be lie beyond 1.96 and beyond 4 stated errors. Of
-    /// 4,000 means 200 are expected beyond 1.96; 150 to 250 are there except with probability 3e-4. Beyond 4 errors lie 6e-4 by Student's law: at most 12 except with
-    /// probability 1e-5.
+    /// Means of 16 and of 24 normal numbers, with four uninformative controls: the expected number of
+    /// estimates lies beyond 1.96 and beyond 4 stated errors. Of 4,000 means 200 are expected beyond 1.96;
+    /// the count is between 150 and 250 except with probability 3e-4. Beyond 4 errors lie 6e-4 by Student's
+    /// law: at most 12 except with probability 1e-5.
     #[test]
     fn few_draws_state_errors_that_hold() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);

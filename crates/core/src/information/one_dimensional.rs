@@ -1,23 +1,27 @@
-//! Two values, or two different outputs: everything is one number.
+//! Two distinct inputs, or two distinct outputs: everything is one-dimensional.
 //!
-//! With two (different) inputs the distribution is one number `p`, the probability of the first. The evidence of a tally,
+//! With two (distinct) inputs the distribution is one number `p`, the probability of the first. The evidence
+//! of a tally,
 //!
 //! ```text
 //! m(s)/M(s) = ∫ Beta(p) Π_y R_y(p)^{s_y} dp,      R_y(p) = (Q P)_y / π_y,
 //! ```
 //!
-//! is a smooth integral with known singularities at the ends. [`Line`] holds one set of nodes for all tallies: Gauss–Jacobi panels at
-//! both ends for `p^{α−1}` and `(1−p)^{α'−1}`, Gauss–Legendre panels between, each no wider than its distance from the end and no
-//! wider than the posterior's standard deviation there. That is `O(√n)` nodes, of which some hundred matter for one tally.
+//! is a smooth integral with known singularities at the ends. [`Line`] stores one set of nodes for all
+//! tallies: Gauss–Jacobi panels at both ends for `p^{α−1}` and `(1−p)^{α'−1}`, Gauss–Legendre panels between,
+//! each no wider than its distance from the end and no wider than the posterior's standard deviation there.
+//! That is `O(√n)` nodes, of which about a hundred matter for one tally.
 //!
-//! With more inputs and two outputs reports depend on one number too, `L = Σ_x c_x P_x`, whose density is an integral
-//! ([`crate::information::one_dimensional_image`]); the nodes then carry its masses, and everything else is as for the two inputs at the ends of the line.
+//! With more inputs and two outputs, reports also depend on one number, `L = Σ_x c_x P_x`, whose density is
+//! an integral ([`crate::information::one_dimensional_image`]). The nodes then carry its masses, and
+//! everything else is as for the two inputs at the ends of the line.
 //!
-//! With two outputs the tally is one number as well, and its distribution varies over distances of `√n`: sums over it need
-//! `O(√n)` nodes ([`super::lattice`]). So `I(Y⃗;P)` costs `O(√n)` evidences: `n = 10^6` is a fraction of a second.
+//! With two outputs the tally is one number as well, and its distribution varies on the scale `√n`: sums over
+//! it need `O(√n)` nodes ([`super::lattice`]). So `I(Y⃗;P)` costs `O(√n)` evidences: `n = 10^6` is a fraction
+//! of a second.
 //!
-//! `I(Y⃗;T) = I(Y⃗;P) + H(S|P) − H(S|T)`, where given `T` the tally is a sum of two binomials: its entropy is summed directly up to a variance of
-//! [`DIRECT_VARIANCE`] and expanded in its cumulants beyond.
+//! `I(Y⃗;T) = I(Y⃗;P) + H(S|P) − H(S|T)`, where given `T` the tally is a sum of two binomials: its entropy is
+//! summed directly up to a variance of [`DIRECT_VARIANCE`] and expanded in its cumulants beyond.
 //!
 //! # Accuracy
 //! Against the enumeration of all tallies: `1e-12` for `n ≤ 300` (tests). Rounding costs `n · 4e-16`, part of the stated error.
@@ -36,20 +40,20 @@ use crate::numerics::special::excess_entropy;
 use crate::numerics::stirling::factorial_remainder;
 use crate::numerics::stop::check;
 
-/// Nodes a panel.
+/// Nodes per panel.
 const ORDER: usize = 16;
 
-/// Nodes a panel of sums over tallies.
+/// Nodes per panel for sums over tallies.
 const SUM_ORDER: usize = 20;
 
-/// Parts below `e^−45` of the largest are left out.
+/// Terms below `e^−45` of the largest are left out.
 const LN_NEGLIGIBLE: f64 = -45.0;
 
-/// From this variance on the entropy of a sum of binomials is expanded. The first term left out is of the order of the
-/// inverse cube of the variance, `6e-11` here.
+/// From this variance on the entropy of a sum of binomials is expanded. The first omitted term is of the
+/// order of the inverse cube of the variance, `6e-11` here.
 pub(crate) const DIRECT_VARIANCE: f64 = 2500.0;
 
-/// Above this parameter a Beta distribution has no mass at its end.
+/// Above this parameter a Beta distribution has negligible mass at its end.
 const CONCENTRATED: f64 = 30.0;
 
 /// Elementary steps of [`distribution`], or of [`tally`], which is for two inputs only.
@@ -60,12 +64,12 @@ pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
     if !fine || (image && (tally || n > MOST_USERS_OF_IMAGE || !has_image(reduced))) {
         return f64::INFINITY;
     }
-    // A density takes some 500 steps for each input.
+    // A density takes about 500 steps per input.
     let density = if image { 1e4 * (inputs * inputs) as f64 } else { 0.0 };
     (2e4 + density) * users.sqrt() + 1e5 + 40.0 * density
 }
 
-/// Whether the density of the reports' one number can be found.
+/// Whether the density of `L` can be computed.
 fn has_image(reduced: &Reduced) -> bool {
     let few = |component: &Component| match component {
         Component::Dirichlet(alpha) => alpha.iter().sum::<f64>() <= MAX_TOTAL,
@@ -74,7 +78,8 @@ fn has_image(reduced: &Reduced) -> bool {
     reduced.inputs() <= MAX_PLACES && reduced.parts.iter().all(|(_, law)| few(law))
 }
 
-/// The two inputs at the ends of the line on which the columns of a problem with two outputs lie: the one with most first outputs, and the one with fewest.
+/// The two inputs at the ends of the line on which the columns lie (two outputs): those with the largest and
+/// the smallest probability of the first output.
 fn ends(reduced: &Reduced) -> [usize; 2] {
     let first = |x: &usize| reduced.ratios[0][*x];
     let mut order: Vec<usize> = (0..reduced.inputs()).collect();
@@ -82,14 +87,14 @@ fn ends(reduced: &Reduced) -> [usize; 2] {
     [order[0], order[order.len() - 1]]
 }
 
-/// The problem with two outputs that has only the inputs at the ends. Its prior is left out.
+/// The problem with two outputs restricted to the inputs at the ends. Its prior is left empty.
 fn between_ends(reduced: &Reduced) -> Reduced {
     let ends = ends(reduced);
     let ratios = reduced.ratios.iter().map(|c| ends.map(|x| c[x]).to_vec()).collect();
     Reduced { typical: reduced.typical.clone(), ratios, parts: Vec::new() }
 }
 
-/// The masses of `L`, the share of the first end, under a prior.
+/// The masses of `L`, the weight of the first end, under a prior.
 fn image_nodes(reduced: &Reduced, law: &Component, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let c = &reduced.ratios[0];
     let [high, low] = ends(reduced).map(|x| c[x]);
@@ -110,7 +115,7 @@ fn image_nodes(reduced: &Reduced, law: &Component, width: &dyn Fn(f64) -> f64) -
     }
 }
 
-/// Nodes whose likelihoods rounding would not tell apart, next to a place, made one at their centre of mass.
+/// Merges neighbouring nodes that rounding would not distinguish into one at their centre of mass.
 fn merged(nodes: Vec<(f64, f64)>, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     const CLOSE: f64 = 3e-7;
     let mut merged: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
@@ -126,29 +131,29 @@ fn merged(nodes: Vec<(f64, f64)>, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)>
     merged
 }
 
-/// Checked up to here against the approach to the asymptote, `c n^{−1/4}` under Jeffreys (tests). The time grows with the root of the users and is some
-/// seconds here.
+/// Checked up to here against the convergence to the asymptote, `c n^{−1/4}` under Jeffreys (tests). The time
+/// grows like `√n` and is a few seconds here.
 const MOST_USERS: u64 = 1_000_000_000;
 
 /// The same for more than two inputs.
 const MOST_USERS_OF_IMAGE: u64 = 10_000_000;
 
-/// Nodes over `p` for all parts of the prior.
+/// Nodes over `p` for all components of the prior.
 pub(crate) struct Line {
     parts: Vec<Nodes>,
 }
 
-/// Nodes of one part of the prior, ascending in `p`.
+/// Nodes of one component of the prior, ascending in `p`.
 struct Nodes {
     p: Vec<f64>,
     weights: Vec<f64>,
-    /// `ln R_y` at each node, all outputs of a node together.
+    /// `ln R_y` at each node, with all outputs of a node adjacent.
     ln_ratios: Vec<f64>,
     outputs: usize,
 }
 
 impl Line {
-    /// Nodes that resolve posteriors from up to `n` reports.
+    /// Nodes that resolve posteriors of up to `n` reports.
     pub(crate) fn new(reduced: &Reduced, n: u64) -> Self {
         let nodes = |(weight, law): &(f64, Component)| {
             let points = match law {
@@ -162,7 +167,7 @@ impl Line {
         Line { parts: reduced.parts.iter().map(nodes).collect() }
     }
 
-    /// The same for two outputs and more inputs; `between` is the problem between its ends.
+    /// The same for two outputs and more inputs; `between` is the problem restricted to its ends.
     fn of_image(reduced: &Reduced, between: &Reduced, n: u64) -> Self {
         let nodes = |(weight, law): &(f64, Component)| {
             Nodes::new(between, image_nodes(reduced, law, &|l| width(between, n, l)), *weight)
@@ -175,7 +180,7 @@ impl Line {
         self.evidence(s).ln_ratio
     }
 
-    /// The evidence of a tally, and what it tells.
+    /// The evidence of a tally, and the information in it.
     fn evidence(&self, s: &[f64]) -> Evidence {
         let parts: Vec<Evidence> = self.parts.iter().map(|part| part.evidence(s)).collect();
         let largest = parts.iter().map(|e| e.ln_ratio).fold(f64::NEG_INFINITY, f64::max);
@@ -184,14 +189,14 @@ impl Line {
         }
         let share = |e: &Evidence| (e.ln_ratio - largest).exp();
         let total: f64 = parts.iter().map(share).sum();
-        // E ln L − ln m of all parts, from those of each: ln m_j − ln m is added.
+        // E ln L − ln m over all components, from those of each: add ln m_j − ln m.
         let term = |e: &Evidence| share(e) / total * (e.learned + e.ln_ratio - largest - total.ln());
         let learned = parts.iter().filter(|e| share(e) > 0.0).map(term).sum();
         Evidence { ln_ratio: largest + total.ln(), learned }
     }
 }
 
-/// What a tally says.
+/// The evidence and information of a tally.
 #[derive(Clone, Copy)]
 struct Evidence {
     /// `ln m(s)/M(s)`.
@@ -223,7 +228,7 @@ impl Nodes {
 
     fn ln_likelihood(&self, i: usize, s: &[f64]) -> f64 {
         let ln_ratios = &self.ln_ratios[i * self.outputs..][..self.outputs];
-        // An impossible report (ln 0) that did not occur does not matter.
+        // An impossible report (ln 0) that did not occur contributes nothing.
         ln_ratios.iter().zip(s).map(|(ln, s_y)| if *s_y == 0.0 { 0.0 } else { s_y * ln }).sum()
     }
 
@@ -264,7 +269,7 @@ pub(crate) struct Beta {
 impl Beta {
     /// Nodes and weights for functions that vary over distances of `width(p)`, ascending.
     ///
-    /// Each side is built from its own end: near 1 the distance from it would be lost in `p`.
+    /// Each side is built from its own end: near 1 the distance from the end would be lost in `p`.
     pub(crate) fn nodes(&self, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
         let mirrored = Beta { alpha: self.rest, rest: self.alpha };
         let mirrored_width = |p: f64| width(1.0 - p);
@@ -273,13 +278,13 @@ impl Beta {
         let mut nodes = self.side(low, split.min(high), width);
         let right = mirrored.side(1.0 - high, 1.0 - split.max(low), &mirrored_width);
         nodes.extend(right.into_iter().rev().map(|(p, w)| (1.0 - p, w)));
-        // Large parameters make the normaliser lose digits; the total is known.
+        // Large parameters cost the normaliser digits, but the total is known to be 1.
         let total: f64 = nodes.iter().map(|(_, w)| w).sum();
         nodes.iter_mut().for_each(|(_, w)| *w /= total);
         nodes
     }
 
-    /// Nodes from 0, or from where the mass starts, up to `split`.
+    /// Nodes from 0, or from where the mass begins, up to `split`.
     fn side(&self, low: f64, split: f64, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
         let ln_normaliser =
             libm::lgamma(self.alpha) + libm::lgamma(self.rest) - libm::lgamma(self.alpha + self.rest);
@@ -306,15 +311,15 @@ impl Beta {
 
     /// The mean of a function that behaves at the ends like an entropy, `p ln p`.
     pub(crate) fn mean_of_entropy(&self, f: &(dyn Fn(f64) -> f64 + Sync)) -> f64 {
-        // Panels shrink towards the ends until p ln p no longer matters there.
+        // Panels shrink towards the ends until p ln p is negligible there.
         let width = |p: f64| if p.min(1.0 - p) < 1e-11 { 1.0 } else { 0.9 * p.min(1.0 - p) };
         self.nodes(&width).par_iter().map(|(p, w)| w * f(*p)).collect::<Vec<_>>().iter().sum()
     }
 
-    /// Where the panel at 0 ends or, for a distribution without mass near 0, where its mass starts.
+    /// The end of the panel at 0 or, for a distribution without mass near 0, where its mass begins.
     fn start(&self, width: &dyn Fn(f64) -> f64) -> f64 {
         if self.alpha > CONCENTRATED {
-            // The lower tail is lighter than a Gaussian one with deviation mean/√α.
+            // The lower tail is lighter than a Gaussian tail with standard deviation mean/√α.
             let reach = (150.0 / self.alpha).sqrt();
             let share = if reach < 0.9 { 1.0 - reach } else { 0.1 * (-90.0 / self.alpha).exp() };
             return self.alpha / (self.alpha + self.rest) * share;
@@ -334,7 +339,7 @@ impl Beta {
     }
 }
 
-/// The number of first outputs among `n` reports of a problem with two inputs and two outputs.
+/// The count of the first output among `n` reports, for two inputs and two outputs.
 pub(crate) struct Count<'a> {
     reduced: &'a Reduced,
     line: Line,
@@ -390,22 +395,24 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let [sum, total] = terms.iter().fold([0.0; 2], |[g, t], [dg, dt]| [g + dg, t + dt]);
     let value = if direct { sum } else { one - sum };
     let missing = ((total - 1.0).abs() * (1.0 + value.abs())).min(value.abs());
-    // The density of more than two inputs is good to 1e-11.
+    // The density for more than two inputs is accurate to 1e-11.
     let density = if reduced.inputs() > 2 { 1e-11 * (1.0 + value.abs()).min(value.abs()) } else { 0.0 };
     let rounding = 4e-16 * users.min(1e3 * one) + 1e-15 * one + if direct { 0.0 } else { one_error };
     Evaluation::new(value, missing + density + rounding, Method::Quadrature)
 }
 
-/// From so many users on the information is summed as `Σ_s m(s) E[ln L − ln m(s) | s]` instead of `n I(Y;P) − Σ_s M(s) φ(m(s)/M(s) − 1)`. In the latter a rounding
-/// error of `ln L`, of order `n · 1e-16`, is multiplied by `ln m/M`, of order `n` as well: at `n = 10^8` it was off by `1e-3`.
+/// From this number of users on the information is summed as `Σ_s m(s) E[ln L − ln m(s) | s]` instead of
+/// `n I(Y;P) − Σ_s M(s) φ(m(s)/M(s) − 1)`. In the latter a rounding error of `ln L`, of order `n · 1e-16`, is
+/// multiplied by `ln m/M`, also of order `n`: at `n = 10^8` it was off by `1e-3`.
 const MANY_USERS: f64 = 1e4;
 
-/// Nodes over the numbers of first outputs that occur, and how many numbers each stands for.
+/// Nodes over the possible counts of the first output, and how many integers each represents.
 fn tally_rule(reduced: &Reduced, n: u64) -> Vec<(f64, f64)> {
     let users = n as f64;
     let extreme = |pick: fn(f64, f64) -> f64| pick(reduced.column(0)[0], reduced.column(1)[0]);
     let (low, high) = (users * extreme(f64::min), users * extreme(f64::max));
-    // Beyond 13 standard deviations (or Poisson-like tails at an end) nothing is left: treat as a plateau with Gaussian tails.
+    // Beyond 13 standard deviations (or Poisson-like tails at an end) the mass is negligible: use a plateau
+    // with Gaussian tails.
     let outside = |s: f64| {
         let off = (low - s).max(s - high).max(0.0);
         let variance =
@@ -472,8 +479,8 @@ fn entropy_given_tally(reduced: &Reduced, n: u64) -> f64 {
     reduced.parts.iter().map(of_part).sum()
 }
 
-/// Entropy of `Binomial(t, q_0) + Binomial(n − t, q_1)` at a real `t`: between whole numbers, a polynomial through the
-/// six nearest. Nodes are fractional only beyond 24 from either end, where this is good to `1e-12`.
+/// Entropy of `Binomial(t, q_0) + Binomial(n − t, q_1)` at a real `t`: between integers, a polynomial through
+/// the six nearest. Nodes are fractional only beyond 24 from either end, where this is accurate to `1e-12`.
 fn smooth_sum_entropy(t: f64, n: u64, q: [f64; 2]) -> f64 {
     let expansion = cumulants(&[(t, q[0]), (n as f64 - t, q[1])]);
     if expansion[0] > DIRECT_VARIANCE {
@@ -501,7 +508,7 @@ fn sum_entropy(t: u64, n: u64, q: [f64; 2]) -> f64 {
     sum.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
-/// The probabilities of a binomial distribution that matter.
+/// The non-negligible probabilities of a binomial distribution.
 fn binomial_window(n: u64, q: f64) -> Vec<f64> {
     if n == 0 || q <= 0.0 || q >= 1.0 {
         return vec![1.0];
@@ -525,8 +532,8 @@ fn cumulants(parts: &[(f64, f64)]) -> [f64; 3] {
     })
 }
 
-/// `½ ln 2πeσ² − λ₃²/12 − λ₄²/48 − 7λ₃⁴/48 + λ₃²λ₄/8` with standardised cumulants `λ`. That the variable is a whole number
-/// changes this by less than `e^{−2π²σ²}`.
+/// `½ ln 2πeσ² − λ₃²/12 − λ₄²/48 − 7λ₃⁴/48 + λ₃²λ₄/8` with standardised cumulants `λ`. That the variable is
+/// integer-valued changes this by less than `e^{−2π²σ²}`.
 fn expanded_entropy([variance, third, fourth]: [f64; 3]) -> f64 {
     let (skew, excess) = (third * third / variance.powi(3), fourth / (variance * variance));
     0.5 * (2.0 * std::f64::consts::PI * std::f64::consts::E * variance).ln()
@@ -602,8 +609,8 @@ mod tests {
 
     #[test]
     fn a_bit_about_three_values_approaches_its_limit() {
-        // Under the Jeffreys prior the density of L = P_0 + P_2/2 ends at a finite value at both ends, which reports smear over 1/√n: that is how the limit
-        // is approached, by a factor of √10 from 10⁵ to 10⁶.
+        // Under the Jeffreys prior the density of L = P_0 + P_2/2 has finite limits at both ends, which
+        // reports smear over 1/√n. So the limit is approached by a factor of √10 from 10⁵ to 10⁶.
         let protocol = Protocol::matrix(vec![vec![0.7, 0.2, 0.45], vec![0.3, 0.8, 0.55]]).unwrap();
         let reduced = Reduced::new(&protocol, &Prior::jeffreys(3).unwrap()).unwrap().unwrap();
         let image = Image {
@@ -646,7 +653,8 @@ mod tests {
             let value = distribution(&reduced(rows, [0.5, 0.5]), n).value - 0.5 * (n as f64).ln();
             assert!((value - expected).abs() < 6e-5, "{n}: {value}");
         }
-        // Left of it are 1.601 n^{−1/4} at all numbers of users; the older form of the sum had 1.754 at 10⁸.
+        // The remainder is 1.601 n^{−1/4} at all numbers of users; the older form of the sum had 1.754 at
+        // 10⁸.
         for n in [1_000_000, 10_000_000, 100_000_000u64] {
             let found = distribution(&reduced(rows, [0.5, 0.5]), n);
             let scaled = (found.value - 0.5 * (n as f64).ln() + 1.681038) * (n as f64).powf(0.25);

@@ -1,8 +1,9 @@
-//! The growth constant `r_μ` of a protocol of rank two: reports can only teach one number about `P`.
+//! The growth constant `r_μ` of a protocol of rank two, whose reports depend on only one linear function of
+//! `P`.
 //!
 //! # The picture
-//! The columns of a matrix of rank two lie on a line, `q_x = q_0 + c_x Δ` with `c_x ∈ [0, 1]`. Reports only depend on
-//! `L = Σ_x c_x P_x`, so they can teach nothing but `L`, and
+//! The columns of a matrix of rank two lie on a line, `q_x = q_0 + c_x Δ` with `c_x ∈ [0, 1]`. Reports depend
+//! only on `L = Σ_x c_x P_x`, so they carry information about `L` alone, and
 //! ```text
 //! r_μ = −½ ln(2πe) + h(L) + ½ E ln J(L),   J(l) = Σ_y Δ_y² / (q_0 + l Δ)_y        [errata of the paper, E3]
 //! ```
@@ -12,8 +13,8 @@
 //! ```text
 //! f(l) = (1/π) ∫_0^∞ Re[ φ(t) Σ_x α_x / (1 − i t (c_x − l)) ] dt,   φ(t) = Π_x (1 − i t (c_x − l))^{−α_x}
 //! ```
-//! In `u = ln t` the integrand decays exponentially at both ends and is analytic for `|Im u| < π/2`, so the trapezoidal
-//! rule converges geometrically and does not oscillate.
+//! In `u = ln t` the integrand decays exponentially at both ends and is analytic for `|Im u| < π/2`, so the
+//! trapezoidal rule converges geometrically and does not oscillate.
 
 use std::f64::consts::{E, PI};
 
@@ -23,36 +24,37 @@ use crate::model::protocol::{Channel, Matrix};
 use crate::numerics::gauss::legendre_on_unit;
 use crate::numerics::stop::check;
 
-/// The columns of a matrix of rank two, by their place on the line, and the prior's parameters of them.
+/// The columns of a matrix of rank two, by their position on the line, with their prior parameters.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Places `c_x`, strictly ascending, first 0 and last 1.
+    /// Positions `c_x`, strictly ascending, first 0 and last 1.
     pub places: Vec<f64>,
     /// `α_x` in the same order.
     pub alpha: Vec<f64>,
-    /// The column at place 0.
+    /// The column at position 0.
     pub start: Vec<f64>,
-    /// The column at place 1.
+    /// The column at position 1.
     pub end: Vec<f64>,
 }
 
-/// Orders of the Gauss rule on each panel; the last two measure the error.
+/// Orders of the Gauss rule on each panel; the difference of the last two measures the error.
 const ORDERS: [usize; 3] = [10, 16, 24];
 
-/// Most different columns: the cost grows with their square.
+/// Largest number of distinct columns: the cost grows with their square.
 pub const MAX_PLACES: usize = 32;
 
 /// Largest `α0`: the cost grows with it, and the inverted density oscillates.
 pub const MAX_TOTAL: f64 = 2000.0;
 
-/// Closer than `e^{−REACH}` of a gap to a place, the density is a power of the distance to double precision.
+/// Closer than `e^{−REACH}` of a gap to a position, the density is a power of the distance to double
+/// precision.
 const REACH: f64 = 37.0;
 
 impl Image {
-    /// The line through the columns of a matrix of rank two with different columns.
+    /// The line through the columns of a matrix of rank two with distinct columns.
     pub fn of_columns(matrix: &Matrix, alpha: &[f64]) -> Self {
         let a = matrix.inputs();
-        // The row with the widest range tells the places best.
+        // The row with the widest range determines the positions best.
         let range = |row: &[f64]| {
             let (low, high) = row.iter().fold((f64::INFINITY, 0f64), |(l, h), q| (l.min(*q), h.max(*q)));
             high - low
@@ -70,17 +72,17 @@ impl Image {
         }
     }
 
-    /// `r_μ` and an estimate of its error, for at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
+    /// `r_μ` and an estimate of its error, for at most [`MAX_PLACES`] positions and `α0` up to [`MAX_TOTAL`].
     ///
     /// # Method and cost
-    /// Next to a place the density is a power `δ^{α0−α_x−1}` of the distance, which is integrated in closed form: a prior with
-    /// `α = 1e-4` has most of its mass there, at distances like `e^{−5000}`. The rest is cut into panels, geometric towards the places
-    /// and no wider than three standard deviations, with a Gauss rule on each in `ln δ`. About `a · 1000` densities of `a · 500`
-    /// operations.
+    /// Next to a position the density is a power `δ^{α0−α_x−1}` of the distance, which is integrated in
+    /// closed form: a prior with `α = 1e-4` has most of its mass there, at distances like `e^{−5000}`. The
+    /// rest is cut into panels, geometric towards the positions and no wider than three standard deviations,
+    /// with a Gauss rule on each in `ln δ`. About `a · 1000` densities of `a · 500` operations.
     ///
     /// # Accuracy
-    /// `1e-12` for `0.05 ≤ α ≤ 100` against 30-digit values; the error is the difference of two orders plus what the total mass
-    /// misses of 1, times the largest logarithm.
+    /// `1e-12` for `0.05 ≤ α ≤ 100` against 30-digit values; the error is the difference of two orders, plus
+    /// the deviation of the total mass from 1 times the largest logarithm.
     pub fn growth_constant(&self) -> (f64, f64) {
         let rules = ORDERS.map(|order| self.outer_sum(&legendre_on_unit(order)));
         let [.., coarse, fine] = rules;
@@ -101,8 +103,9 @@ impl Image {
         sum
     }
 
-    /// The part closer than `e^{−REACH}` to an end of the gap above place `i`: `f = f₀ (δ/δ₀)^{A−1}` with `A` the sum of all `α` but
-    /// that of the place, and `J` constant or, where an output is impossible at the place, like `1/δ`.
+    /// The part closer than `e^{−REACH}` to an end of the gap above position `i`: `f = f₀ (δ/δ₀)^{A−1}` with
+    /// `A` the sum of all `α` except that of the position, and `J` constant or, where an output is impossible
+    /// at the position, like `1/δ`.
     fn add_end(&self, i: usize, from_left: bool, sum: &mut Outer) {
         let place = if from_left { i } else { i + 1 };
         let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
@@ -120,7 +123,7 @@ impl Image {
         sum.add(density * width * (-REACH).exp() / others, 0.5 * ln_information - ln_density);
     }
 
-    /// The half of the gap above place `i` that is closer to one end, in panels of `ln δ`.
+    /// The half of the gap above position `i` that is closer to one end, in panels of `ln δ`.
     fn add_half(&self, i: usize, from_left: bool, rule: &[(f64, f64)], sum: &mut Outer) {
         let width = self.places[i + 1] - self.places[i];
         for (low, high) in panels(&|_| self.deviation() / width) {
@@ -136,10 +139,10 @@ impl Image {
         }
     }
 
-    /// Places with their masses, for sums over functions of `L` that vary over distances of `width`, ascending. The masses sum to 1 up to the
-    /// error of the density.
+    /// Nodes with their masses, ascending, for sums of functions of `L` that vary on the scale `width`. The
+    /// masses sum to 1 up to the error of the density.
     ///
-    /// For at most [`MAX_PLACES`] places and `α0` up to [`MAX_TOTAL`].
+    /// For at most [`MAX_PLACES`] positions and `α0` up to [`MAX_TOTAL`].
     pub(crate) fn nodes(&self, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
         let rule = legendre_on_unit(ORDERS[1]);
         let gap =
@@ -149,7 +152,7 @@ impl Image {
         nodes
     }
 
-    /// Nodes of the half of the gap above place `i` that is closer to one end.
+    /// Nodes of the half of the gap above position `i` that is closer to one end.
     fn half_nodes(
         &self,
         i: usize,
@@ -178,7 +181,7 @@ impl Image {
         nodes
     }
 
-    /// A place and the mass closer than `e^{−REACH}` to it, as in [`Image::add_end`].
+    /// A position and the mass closer than `e^{−REACH}` to it, as in [`Image::add_end`].
     fn end_mass(&self, i: usize, from_left: bool) -> (f64, f64) {
         let place = if from_left { i } else { i + 1 };
         let others: f64 = (0..self.alpha.len()).filter(|x| *x != place).map(|x| self.alpha[x]).sum();
@@ -201,7 +204,7 @@ impl Image {
         (1.0 - l) * self.start[y] + l * self.end[y]
     }
 
-    /// `ln J` at a point between places `i` and `i + 1`.
+    /// `ln J` at a point between positions `i` and `i + 1`.
     fn ln_information(&self, i: usize, node: Position) -> f64 {
         let (low, high) = (self.places[i], self.places[i + 1]);
         let terms = (0..self.start.len()).map(|y| {
@@ -213,7 +216,7 @@ impl Image {
         terms.sum::<f64>().ln()
     }
 
-    /// The density of `L` at distance `below` above place `i` and `above` below place `i + 1`.
+    /// The density of `L` at distance `below` above position `i` and `above` below position `i + 1`.
     fn density(&self, i: usize, below: f64, above: f64) -> f64 {
         let distance = |x: usize| {
             if x <= i {
@@ -231,7 +234,7 @@ impl Image {
 struct Outer {
     integral: f64,
     mass: f64,
-    /// The largest logarithm met where there is mass.
+    /// The largest logarithm encountered where there is mass.
     largest: f64,
 }
 
@@ -245,8 +248,8 @@ impl Outer {
     }
 }
 
-/// Panels `(low, high)` of the logarithm of a distance, from `e^{−REACH}` to one half, both as shares of the gap. None is wider than 4,
-/// nor, in the distance itself, than three times `deviation` there.
+/// Panels `(low, high)` of the log distance, from `e^{−REACH}` to one half, both as shares of the gap. None
+/// is wider than 4 nor, in the distance itself, than three times `deviation` there.
 fn panels(deviation: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let mut panels = Vec::new();
     let mut high: f64 = 0.5f64.ln();
@@ -261,8 +264,9 @@ fn panels(deviation: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
 
 /// `(1/π) ∫ Re[…] dt` for the pairs `(c_x − l, α_x)`.
 ///
-/// The phase turns by up to `π α0/2`, so the step shrinks like `1/√α0`. On the left the integrand is `α0 t` and on the right a power
-/// `t^{−α0}`, each to double precision where the sum stops, so the rest of the trapezoidal sum is a geometric series.
+/// The phase turns by up to `π α0/2`, so the step shrinks like `1/√α0`. Where the sum stops, the integrand is
+/// `α0 t` on the left and a power `t^{−α0}` on the right, each to double precision, so the rest of the
+/// trapezoidal sum is a geometric series.
 fn inverted_density(terms: &[(f64, f64)]) -> f64 {
     let total: f64 = terms.iter().map(|(_, alpha)| alpha).sum();
     let step = 0.2 / (1.0 + 0.5 * total).sqrt();
@@ -303,7 +307,7 @@ fn inverted_term(terms: &[(f64, f64)], u: f64) -> (f64, f64) {
     (modulus * (angle.cos() * re - angle.sin() * im), modulus * bound)
 }
 
-/// A point between two places: its distances to both, as shares of the gap.
+/// A point between two positions: its distances to both, as shares of the gap.
 #[derive(Clone, Copy, Debug)]
 struct Position {
     left: f64,

@@ -1,7 +1,8 @@
-//! Where reports come from, and what they say.
+//! Simulated reports and their likelihoods.
 //!
-//! A report matters only by its row of likelihoods, one for each value, up to a factor. A matrix has few different rows and reports are counted;
-//! unary encoding, local hash and subset selection have `2^a`, which are packed bits; equal ones are counted too, and at low privacy most are.
+//! Only the row of likelihoods of a report matters, up to a factor. A matrix has few distinct rows, and
+//! reports are counted. Unary encoding, local hash and subset selection have `2^a` rows, stored as packed
+//! bits; equal ones are counted too, and at low privacy most are equal.
 
 use rand::{Rng, RngExt};
 
@@ -14,10 +15,10 @@ use crate::model::protocol::Protocol;
 use crate::numerics::random::{multinomial, pick};
 use crate::numerics::stop::check;
 
-/// Most numbers in the table of reports of one draw: 512 MiB.
+/// Largest table of reports of one draw, in numbers: 512 MiB.
 const MAX_TABLE: f64 = 6.7e7;
 
-/// Where reports come from.
+/// The protocol that reports are drawn from.
 pub(crate) enum Source<'a> {
     /// A matrix with few rows.
     Matrix(&'a Reduced),
@@ -25,7 +26,7 @@ pub(crate) enum Source<'a> {
     Subsets(Subsets),
 }
 
-/// Reports that are subsets of the inputs, likelier by the factor `member/other` for inputs in the subset.
+/// Reports that are subsets of the inputs, more likely by the factor `member/other` for inputs in the subset.
 pub(crate) struct Subsets {
     pub a: usize,
     kind: SubsetKind,
@@ -35,9 +36,9 @@ pub(crate) struct Subsets {
 }
 
 enum SubsetKind {
-    /// Independent bits: true with probability `kappa` at the own value, `lambda` elsewhere.
+    /// Independent bits: set with probability `kappa` at the user's value, `lambda` elsewhere.
     Bits { kappa: f64, lambda: f64 },
-    /// `k` members, the own value among them with probability `inclusion`.
+    /// `k` members, including the user's value with probability `inclusion`.
     Fixed { k: usize, inclusion: f64 },
 }
 
@@ -48,11 +49,11 @@ impl<'a> Source<'a> {
             return Ok(Source::Matrix(reduced));
         }
         if a as f64 * n as f64 > MAX_TABLE {
-            return Err(Absence::NoMethod { what: "the reports of so many users do not fit into memory" });
+            return Err(Absence::NoMethod { what: "the reports of this many users do not fit into memory" });
         }
         let none = Patterns::empty(protocol, 0)?;
         let bits = |bits: &crate::model::protocol::BitNoise| {
-            // Without noise on other bits a set bit is proof.
+            // Without noise on other bits a set bit reveals the value.
             let (member, other) =
                 if bits.lambda == 0.0 { (1.0, 0.0) } else { (bits.member_ratio(), bits.other_ratio()) };
             let kind = SubsetKind::Bits { kappa: bits.kappa, lambda: bits.lambda };
@@ -70,7 +71,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Number of inputs that differ.
+    /// Number of distinct inputs.
     pub(crate) fn inputs(&self) -> usize {
         match self {
             Source::Matrix(reduced) => reduced.inputs(),
@@ -78,7 +79,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The different reports of `n` users, and how often each occurs.
+    /// The distinct reports of `n` users with their counts.
     pub(crate) fn sample(&self, p: &[f64], n: u64, rng: &mut dyn Rng) -> Box<dyn RowLikelihood> {
         match self {
             Source::Matrix(reduced) => {
@@ -104,7 +105,7 @@ impl<'a> Source<'a> {
 }
 
 impl Subsets {
-    /// Draws the report of a user with value `x`: how likely it is for each value, up to a factor.
+    /// Draws the report of a user with value `x`: its likelihood for each value, up to a factor.
     pub(crate) fn report(&self, x: usize, row: &mut [f64], rng: &mut dyn Rng) {
         row.fill(self.other);
         self.members(x, rng).into_iter().for_each(|member| row[member] = self.member);

@@ -1,28 +1,31 @@
 //! Randomised response: the probability of many reports given the tally of the values.
 //!
 //! # Method
-//! Of the `t_x` users with value `x`, `k_x ~ Binomial(t_x, r)` keep it; all others, `m` users, report uniformly. Were `m` a Poisson variable with mean `y`, the reports of
-//! different values would be independent, and `∫ e^{−y} y^m/m! dy = 1` mixes over `y`:
+//! Of the `t_x` users with value `x`, `k_x ~ Binomial(t_x, r)` keep it; the `m` others report uniformly. If
+//! `m` were Poisson with mean `y`, the reports of different values would be independent. Since
+//! `∫ e^{−y} y^m/m! dy = 1`, mixing over `y` gives
 //!
 //! ```text
 //! P(s|t) = ∫_0^∞ Π_x h_x(y) dy,      h_x(y) = Σ_k Binomial(k; t_x, r) · Poisson(s_x − k; y/a)
 //! ```
 //!
-//! The integrand is a smooth peak, and so is each sum over `k` where it has many terms: both are sampled at a few dozen places (Poisson summation), whatever `n`.
+//! The integrand is a smooth peak, and so is each sum over `k` with many terms: both are sampled at a few
+//! dozen points (Poisson summation), whatever `n`.
 
 use crate::numerics::search::first_not_below;
 use crate::numerics::stirling::ln_factorial;
 
-/// Steps in one standard deviation of a smooth peak; their error is `e^{−2π²·9}`.
+/// Steps per standard deviation of a smooth peak; their error is `e^{−2π²·9}`.
 const STEPS_A_DEVIATION: f64 = 3.0;
 
-/// Shorter strides are not worth it; longer ones belong to peaks whose ends are many standard deviations away.
+/// Shorter strides are not worthwhile; longer ones occur for peaks whose ends are many standard deviations
+/// away.
 const MIN_STRIDE: f64 = 4.0;
 
-/// Terms below this part of the largest do not matter beside the error of Monte Carlo.
+/// Terms below this share of the largest are negligible beside the Monte Carlo error.
 const CUTOFF: f64 = 1e-18;
 
-/// `ln P(S=s | T=t)`, for so many reports that more than a hundred lie.
+/// `ln P(S=s | T=t)`, for enough reports that more than a hundred are not truthful.
 pub(crate) fn ln_reports_given_tally(s: &[u64], t: &[u64], beta: f64) -> f64 {
     let (a, n) = (s.len() as f64, t.iter().sum::<u64>() as f64);
     let (kept, drawn) = (beta / (a + beta), a / (a + beta));
@@ -37,7 +40,7 @@ pub(crate) fn ln_reports_given_tally(s: &[u64], t: &[u64], beta: f64) -> f64 {
     top + (step * (1.0 + side(1.0) + side(-1.0))).ln()
 }
 
-/// The sum of falling terms, as far as they matter.
+/// The sum of decreasing terms, until they are negligible.
 fn ended(terms: impl Iterator<Item = f64>) -> f64 {
     terms.take_while(|term| *term > CUTOFF).sum()
 }
@@ -46,7 +49,8 @@ fn ended(terms: impl Iterator<Item = f64>) -> f64 {
 fn ln_of_value(s: f64, t: f64, (kept, drawn): (f64, f64), mean: f64) -> f64 {
     let most = s.min(t);
     let ln_odds = kept.ln() - drawn.ln() - mean.ln();
-    // Neighbours have the ratio (t−k)(s−k)/(k+1) · r/((1−r) m), which falls with k: the largest term is where it passes 1.
+    // The ratio of neighbours is (t−k)(s−k)/(k+1) · r/((1−r) m), which decreases in k: the largest term is
+    // where it crosses 1.
     let rises = |k: f64| ((t - k) * (s - k)).ln() + ln_odds > (k + 1.0).ln();
     let low = first_not_below(0, most as u64, |k| rises(k as f64)) as f64;
     let ln_term = |k: f64| k * ln_odds - ln_factorial(k) - ln_factorial(t - k) - ln_factorial(s - k);
@@ -62,7 +66,7 @@ fn ln_of_value(s: f64, t: f64, (kept, drawn): (f64, f64), mean: f64) -> f64 {
     top + sum.ln() + ln_factorial(t) + t * drawn.ln() + s * mean.ln() - mean
 }
 
-/// The peak of a concave function, by steps from a place near it, to a tenth of the given scale.
+/// The maximiser of a concave function, by steps from a nearby point, to a tenth of the given scale.
 fn peak_near(f: &dyn Fn(f64) -> f64, start: f64, scale: f64) -> f64 {
     let (mut at, mut best, mut step) = (start, f(start), scale);
     while step > 0.1 * scale {
@@ -80,7 +84,8 @@ mod tests {
     use super::*;
     use crate::likelihood::polynomials::ln_tally_given_tally;
 
-    /// The products of polynomials are exact to the same cutoff, but their cost grows with the reports.
+    /// The products of polynomials are exact to the same cutoff, but their cost grows with the number of
+    /// reports.
     #[test]
     fn the_probability_is_that_of_the_polynomials() {
         for (s, t, epsilon) in [

@@ -4,17 +4,20 @@
 //! ```text
 //! I(Y⃗;P) = H(S) − H(S|P),      H(S) = E[−ln P(S)],      I(Y⃗;T) = E[ln P(S|T) − ln P(S)]
 //! ```
-//! `ln P(S)` and `ln P(S|T)` of a drawn tally are exact ([`super::grr`]), so there is no bias. `H(S|P)` needs only one-dimensional marginals and is
-//! exact as well: this is the Rao–Blackwell step. The controls:
+//! `ln P(S)` and `ln P(S|T)` of a drawn tally are exact ([`super::grr`]), so there is no bias. `H(S|P)` needs
+//! only one-dimensional marginals and is exact as well: this is the Rao–Blackwell step. The control variates:
 //!
-//! * `Σ_x −ln P(S_x)`, whose mean is a one-dimensional sum ([`super::one_dimensional`]). Given the gamma variables behind a
-//!   Dirichlet distribution the counts are nearly independent, so this takes most of the variance of `ln P(S)`.
-//!   (Squares of the terms as a second control would take more, but they are so heavy-tailed that with 512 draws the 95 % intervals cover 85 %.)
-//! * `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` for `I(Y⃗;T)`: the local asymptotic expression of `ln P(S|T)`. Its mean is exactly 0.
+//! * `Σ_x −ln P(S_x)`, whose mean is a one-dimensional sum ([`super::one_dimensional`]). Given the gamma
+//!   variables behind a Dirichlet distribution the counts are nearly independent, so this removes most of the
+//!   variance of `ln P(S)`. (Squares of the terms as a second control would remove more, but they are so
+//!   heavy-tailed that with 512 draws the 95 % intervals cover 85 %.)
+//! * `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` for `I(Y⃗;T)`: the local asymptotic form of
+//!   `ln P(S|T)`. Its mean is exactly 0.
 //!
 //! # Cost
-//! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)` steps. With many reports it is found from independent shares
-//! ([`crate::likelihood::shares`]): `O(a)` whatever `n`, about 0.3 ms for each value. `ln P(S|T)` does not depend on `n` either.
+//! One evidence multiplies `a` polynomials of `O(√(n/a))` coefficients in a balanced tree: `O(n log a)`
+//! steps. With many reports it is computed from independent shares ([`crate::likelihood::shares`]): `O(a)`
+//! whatever `n`, about 0.3 ms per value. The cost of `ln P(S|T)` does not depend on `n` either.
 
 use chacha20::ChaCha8Rng;
 use rand::Rng;
@@ -73,7 +76,8 @@ pub(crate) fn tally(
     mean(Evaluation::new(0.0, 0.0, Method::ClosedForm), options, &draw)
 }
 
-/// `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` in the first `a − 1` coordinates; 0 where the covariance is singular.
+/// `(S − E[S|T])ᵀ Cov(S|T)⁻¹ (S − E[S|T]) − (a − 1)` in the first `a − 1` coordinates; 0 if the covariance is
+/// singular.
 fn local_form(s: &[u64], t: &[u64], beta: f64) -> f64 {
     let (a, n) = (s.len(), t.iter().sum::<u64>() as f64);
     let lie = 1.0 / (a as f64 + beta);
@@ -84,11 +88,12 @@ fn local_form(s: &[u64], t: &[u64], beta: f64) -> f64 {
         if x == y { mean(x) - shared - lie * lie * beta * beta * t_x } else { -shared }
     };
     let deviation: Vec<f64> = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
-    // Singular only when all reports are honest: then nothing is random given T, and nothing needs a control.
+    // Singular only if all reports are truthful: then nothing is random given T, and no control is needed.
     inverse_quadratic_form(covariance, &deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
 }
 
-/// Whether the products of polynomials, `(2·9)²` times the lies for each level of the tree, take longer than the shares of all values.
+/// Whether the products of polynomials, `(2·9)²` times the number of untruthful reports per level of the
+/// tree, take longer than the shares of all values.
 fn many(response: &Response<'_>, n: u64) -> bool {
     const STEPS_A_SHARE: f64 = 5e5;
     let a = response.a as f64;
@@ -101,7 +106,7 @@ struct Sampler<'a> {
     n: u64,
     polynomials: Vec<Polynomials>,
     weights: Vec<f64>,
-    /// Whether there are so many reports that shares are quicker than polynomials.
+    /// Whether there are so many reports that shares are faster than polynomials.
     many: bool,
 }
 
@@ -160,7 +165,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The one-dimensional marginals, one for each different value.
+/// The one-dimensional marginals, one for each distinct value.
 struct Marginals {
     problems: Vec<Reduced>,
     /// The marginal of each value.
@@ -220,7 +225,7 @@ impl Marginals {
     }
 }
 
-/// The problem that is left when only "`x` or not" is asked and reported.
+/// The reduced problem in which only "`x` or not" is asked and reported.
 fn marginal(response: &Response<'_>, x: usize) -> Reduced {
     let (a, beta) = (response.a as f64, response.beta);
     let [truth, lie] = [(1.0 + beta) / (a + beta), 1.0 / (a + beta)];

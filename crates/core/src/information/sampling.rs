@@ -1,4 +1,4 @@
-//! How far a Monte Carlo computation has come, for a caller that wants to watch or stop it.
+//! The progress of a Monte Carlo computation, for a caller that wants to watch or stop it.
 
 use std::ops::ControlFlow;
 
@@ -11,12 +11,12 @@ pub struct Sampling {
     pub value: f64,
     /// Its standard error so far.
     pub error: f64,
-    /// The standard error asked for.
+    /// The target standard error.
     pub tolerance: f64,
 }
 
 impl Sampling {
-    /// Nothing is drawn yet, and nothing known.
+    /// The state before the first draw.
     pub const BEGUN: Sampling =
         Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: f64::NAN };
 
@@ -26,9 +26,10 @@ impl Sampling {
     }
 }
 
-/// Called after every round of draws, and before every draw with the state after the last round (in the first round: no value
-/// and an infinite error). [`ControlFlow::Break`] stops with the best estimate so far, once the draws that are under way, and at
-/// least eight, are done.
+/// Called after every round of draws, and before every draw with the state after the last round (in the first
+/// round: no value and an infinite error). [`ControlFlow::Break`] stops with the best estimate so far, once
+/// the draws in progressare done, and at least the first few.
 ///
-/// This crate has no clock: a time limit is an observer that breaks when the time is nearly over, and [`crate::numerics::stop`] when it is.
+/// This crate has no clock: implement a time limit as an observer that breaks when the time is nearly up, and
+/// use [`crate::numerics::stop`] when it is.
 pub type SamplingObserver<'a> = &'a (dyn Fn(&Sampling) -> ControlFlow<()> + Sync);

@@ -1,58 +1,62 @@
 //! The probability that independent users have a given tally.
 //!
-//! User `i` has value `x` with probability `q_i(x)`. The tally of all users has a distribution without a closed form once the `q_i` differ; the
-//! exact one takes `n^{a−1}` numbers. One number of it, `P(T = t)`, is what `I(Y⃗;T)` asks for.
+//! User `i` has value `x` with probability `q_i(x)`. Once the `q_i` differ, the distribution of the tally has
+//! no closed form; computing it exactly takes `n^{a−1}` numbers. `I(Y⃗;T)` needs only one of them,
+//! `P(T = t)`.
 //!
 //! # Method
-//! Users get their values one after the other such that the tally becomes `t`: user `i` gets `x` with a probability `g_i(x)` close to the
-//! one it has given `T = t`. The *weight* of such a walk, `W = Π_i q_i(x_i)/g_i(x_i)`, has mean `P(T = t)`. With `r` values still to be given and `m` the
-//! expected tally of the users that follow,
+//! This is sequential importance sampling. Users get their values one after the other so that the tally
+//! becomes `t`: user `i` gets `x` with a probability `g_i(x)` close to its probability given `T = t`. The
+//! importance *weight* of such a walk, `W = Π_i q_i(x_i)/g_i(x_i)`, has mean `P(T = t)`. With `r` the counts
+//! still to be assigned and `m` the expected tally of the later users,
 //!
 //! ```text
 //! g_i(x) ∝ q_i(x) · (r_x/m_x) · exp( (K d)_x − ½ K_xx ),      d = r − m,      K = C⁻ − diag(1/m)
 //! ```
 //!
-//! The first factor alone is drawing without replacement, exact when all `q_i` are equal. `C` is the covariance of the tally of those that follow
-//! (with [`ALIKE`] more users that are all alike), so the second factor turns the Poisson variances `m` of the first into the right ones: it is a local
-//! limit. Those who follow do not depend on the walk, so `K` is found once for all walks, in stages that shrink with the users left. Users whose values
-//! are nearly known come first, so that those at the end, where no limit helps, are nearly alike.
+//! The first factor alone is sampling without replacement, exact when all `q_i` are equal. `C` is the
+//! covariance of the tally of the later users (plus [`ALIKE`] identical ones), so the second factor replaces
+//! the Poisson variances `m` of the first by the correct ones: it is a local limit. The later users do not
+//! depend on the walk, so `K` is computed once for all walks, in stages that shrink with the number of users
+//! left. Users whose values are nearly known come first, so that those at the end, where the limit does not
+//! apply, are nearly identical.
 //!
 //! # Bounds
-//! By Jensen's inequality the mean over `k` walks has `E ln W̄ ≤ ln P(T = t)`. The users' true values, where one has them, are an exact draw of the
-//! values *given* their tally; the mean over `k` walks and this one has `E ln W̄ ≥ ln P(T = t)`. The half of the two logarithms is off by much less than
-//! their distance.
+//! By Jensen's inequality the mean over `k` walks has `E ln W̄ ≤ ln P(T = t)`. The users' true values, if
+//! available, are an exact draw of the values *given* their tally; the mean over `k` walks and this one has
+//! `E ln W̄ ≥ ln P(T = t)`. The midpoint of the two logarithms is off by much less than their distance.
 
 use crate::numerics::stop::check;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
 
-/// So many more users, all alike, are thought to follow: then covariances have an inverse.
+/// This many identical users are added to the later ones, so that covariances are invertible.
 const ALIKE: f64 = 1.0;
 
 /// A stage ends when this share of its users is left.
 const STAGE: f64 = 0.85;
 
-/// From so many users on every one is a stage.
+/// With at most this many users left, every user is a stage.
 const SINGLE: usize = 24;
 
-/// Most walks until one does not end nowhere.
+/// Largest number of walks to try until one does not reach a dead end.
 const MOST_WALKS: usize = 4096;
 
-/// Expectations below this are 0 with rounding errors.
+/// Expectations below this are 0 up to rounding.
 const NOTHING: f64 = 1e-9;
 
 /// Independent users in the order in which they get their values.
 pub(crate) struct Independent {
     /// Number of values.
     pub a: usize,
-    /// Different rows of probabilities.
+    /// Distinct rows of probabilities.
     pub rows: Vec<f64>,
     /// The row of each user.
     pub row_of: Vec<u32>,
 }
 
-/// Two logarithms whose means enclose `ln P(T = t)`.
+/// Two logarithms whose means bracket `ln P(T = t)`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub lower: f64,
@@ -68,13 +72,14 @@ impl Independent {
         self.row_of.len()
     }
 
-    /// Bounds for `ln P(T = t)`, where `truth` are values of the users with the tally `t`, drawn from their distribution.
+    /// Bounds for `ln P(T = t)`, where `truth` are values of the users with the tally `t`, drawn from their
+    /// distribution.
     pub(crate) fn ln_probability(&self, truth: &[u32], walks: usize, rng: &mut dyn Rng) -> Bounds {
         let mut t = vec![0.0; self.a];
         truth.iter().for_each(|x| t[*x as usize] += 1.0);
         let stages = self.stages();
         let mut drawn: Vec<f64> = (0..walks).map(|_| self.walk(&stages, t.clone(), None, rng)).collect();
-        // Where some values are impossible walks may end nowhere, with weight 0.
+        // If some values are impossible, walks may reach a dead end, with weight 0.
         while ln_mean(&drawn) == f64::NEG_INFINITY && drawn.len() < MOST_WALKS {
             drawn.push(self.walk(&stages, t.clone(), None, rng));
         }
@@ -83,7 +88,7 @@ impl Independent {
         Bounds { lower: ln_mean(&drawn), upper: ln_mean(&all) }
     }
 
-    /// The logarithm of the weight of one walk, along the given values if there are any.
+    /// The log weight of one walk, along the given values if there are any.
     fn walk(&self, stages: &[Stage], mut r: Vec<f64>, given: Option<&[u32]>, rng: &mut dyn Rng) -> f64 {
         let (a, n) = (self.a, self.users());
         let (mut ln_weight, mut weights) = (0.0, vec![0.0; a]);
@@ -143,7 +148,7 @@ impl Independent {
 pub(crate) struct Moments {
     pub users: f64,
     pub mean: Vec<f64>,
-    /// By rows.
+    /// In row-major order.
     pub covariance: Vec<f64>,
 }
 
@@ -164,16 +169,16 @@ impl Moments {
     }
 }
 
-/// Some consecutive users, with what is expected of those that follow.
+/// Some consecutive users, with the moments of those that follow.
 struct Stage {
     users: std::ops::Range<usize>,
-    /// How many users follow the first one of the stage.
+    /// The number of users after the first one of the stage.
     rest: f64,
     /// Their expected tally.
     expected: Vec<f64>,
-    /// `K` for them, by rows.
+    /// `K` for them, in row-major order.
     matrix: Vec<f64>,
-    /// `K q` of the users of the stage, or of all rows if these are few.
+    /// `K q` of the users of the stage, or of all rows if there are few.
     pulls: Vec<f64>,
     by_row: bool,
 }
@@ -210,7 +215,7 @@ impl Stage {
     }
 }
 
-/// `K = C⁻ − diag(1/m)`, 0 for values that nobody has.
+/// `K = C⁻ − diag(1/m)`, 0 for values that no user has.
 fn local_limit(moments: &Moments) -> Vec<f64> {
     let (a, users) = (moments.mean.len(), moments.users);
     let mut matrix = vec![0.0; a * a];
@@ -219,7 +224,7 @@ fn local_limit(moments: &Moments) -> Vec<f64> {
         return matrix;
     }
     let share = |i: usize| moments.mean[held[i]] / users;
-    // Adding the same number everywhere changes nothing for tallies of the same total.
+    // Adding the same number everywhere has no effect on tallies with the same total.
     let lift = users / held.len() as f64;
     let covariance = |i: usize, j: usize| {
         let alike = share(i) * (f64::from(u8::from(i == j)) - share(j));
@@ -253,7 +258,7 @@ mod tests {
     use super::*;
     use crate::numerics::random::pick;
 
-    /// Users with random probabilities, some of them impossible, and values drawn from these.
+    /// Users with random probabilities, some of them zero, and values drawn from these.
     fn random_users(a: usize, n: usize, rng: &mut ChaCha8Rng) -> (Independent, Vec<u32>) {
         let mut rows = Vec::new();
         for _ in 0..n {

@@ -1,6 +1,7 @@
-//! The truth under mixtures of Dirichlet distributions and under points, beyond enumeration.
+//! The identity protocol under mixtures of Dirichlet distributions and under points, beyond enumeration.
 //!
-//! `P(T)` is a finite sum, so `H(T) = E[−ln P(T)]` is Monte Carlo with one exact logarithm a draw; `H(T|P)` is exact ([`super::users`]).
+//! `P(T)` is a finite sum, so `H(T) = E[−ln P(T)]` is Monte Carlo with one exact logarithm per draw; `H(T|P)`
+//! is exact ([`super::users`]).
 
 use chacha20::ChaCha8Rng;
 

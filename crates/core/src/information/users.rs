@@ -1,14 +1,15 @@
-//! What the users know: the upper half of the information split.
+//! The users' side of the information split.
 //!
 //! ```text
 //! H(X⃗) = I(X⃗;P) + H(T|P) + H(X⃗|T),    H(T) = I(X⃗;P) + H(T|P)        [paper, Table "information split"]
 //! ```
 //!
 //! # Method
-//! Under `P ~ Dirichlet(α)` the tally `T_x` is Beta-binomial, and all of these are sums over `x` of expectations of one `T_x`
-//! ([`super::lattice`]). The paper's sums over all `n^{a−1}` tallies are not needed. Written plainly the terms are of order
-//! `n ln n` and the result of order `ln n`; so Stirling's leading terms are cancelled on paper. With `z = α_x + T_x`,
-//! `m = E T_x`, `ε = T_x/m − 1`, `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`crate::numerics::stirling`]:
+//! Under `P ~ Dirichlet(α)` the tally `T_x` is Beta-binomial, and all of these are sums over `x` of
+//! expectations of one `T_x` ([`super::lattice`]). The paper's sums over all `n^{a−1}` tallies are not
+//! needed. In the plain form the terms are of order `n ln n` and the result of order `ln n`, so Stirling's
+//! leading terms are cancelled analytically. With `z = α_x + T_x`, `m = E T_x`, `ε = T_x/m − 1`,
+//! `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`crate::numerics::stirling`]:
 //!
 //! ```text
 //! I(X⃗;P) = K(α0, n) − Σ_x E[ K(α_x, T_x) + α_x (ln(1+δ) − δ) ],
@@ -19,12 +20,12 @@
 //! H(X⃗|T) = S(n) − Σ_x E[ T_x ln(T_x/n) + S(T_x) ]
 //! ```
 //!
-//! The linear terms of `ε` and `δ` are left out because their expectations are 0. The two forms of `H(T)` lose about
-//! `(n/α0) · 1e-16` and `α0 ln n · 1e-16`; the better one is taken.
+//! Terms linear in `ε` and `δ` are left out because their expectations are 0. The two forms of `H(T)` lose
+//! about `(n/α0) · 1e-16` and `α0 ln n · 1e-16`; the better one is used.
 //!
 //! # Accuracy
-//! Relative error below `1e-12` against 40-digit sums for `n ≤ 3000` and `1e-3 ≤ α ≤ 1e6`, and below `1e-11` between the sum over
-//! all numbers and the sum over panels at `n = 2·10^5` (tests).
+//! Relative error below `1e-12` against 40-digit sums for `n ≤ 3000` and `1e-3 ≤ α ≤ 1e6`, and below `1e-11`
+//! between the sum over all integers and the sum over panels at `n = 2·10^5` (tests).
 
 use super::lattice::Lattice;
 use crate::model::evaluation::{Evaluation, Method};
@@ -34,20 +35,20 @@ use crate::numerics::special::{excess_entropy, ln1p_excess};
 use crate::numerics::stirling::{factorial_remainder, ln_gamma_ratio, remainder, remainder_slope};
 use crate::numerics::stop::check;
 
-/// Nodes a panel, and the fewer ones that show the error.
+/// Nodes per panel, and a smaller number to estimate the error.
 const ORDERS: [usize; 2] = [20, 14];
 
 /// Below this number of users every tally is visited, so that the sum is exact.
 const ALL_VISITED: u64 = 64;
 
-/// What the users know, in nats.
+/// The information of the users, in nats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsersSide {
-    /// `I(X⃗;P)`, what all values together tell about the distribution.
+    /// `I(X⃗;P)`, the information of all values together about the distribution.
     pub distribution: Evaluation,
-    /// `H(T|P)`, what the tallies tell about this group beyond the distribution.
+    /// `H(T|P)`, the information of the tallies about this group beyond the distribution.
     pub group: Evaluation,
-    /// `H(X⃗|T)`, who holds what once the tallies are known.
+    /// `H(X⃗|T)`, the entropy of who holds which value once the tallies are known.
     pub individual: Evaluation,
 }
 
@@ -68,7 +69,7 @@ impl UsersSide {
     }
 }
 
-/// A sum of numbers, with their errors added and their weakest method.
+/// A sum of evaluations: errors add, and the method is the weakest.
 pub(crate) fn sum(parts: &[Evaluation]) -> Evaluation {
     let start = Evaluation::new(0.0, 0.0, Method::ClosedForm);
     parts
@@ -88,15 +89,16 @@ pub fn users_side(prior: &Dirichlet, n: u64) -> UsersSide {
     }
 }
 
-/// `H(T|P)` under a prior of any kind that has one exactly: Dirichlet distributions, their mixtures, and points.
+/// `H(T|P)` under a prior for which it is exact: Dirichlet distributions, their mixtures, and points.
 pub fn group_private(prior: &Prior, n: u64) -> Option<Evaluation> {
     average(prior, n, |side| side.group, |s| s.tally)
 }
 
-/// `H(T|P)` under parts of a prior.
+/// `H(T|P)` under the components of a prior.
 pub(crate) fn group_of_components(parts: &[(f64, Component)], n: u64) -> Evaluation {
     let of_component = |component: &Component| match component {
-        // Unwrap safety: parameters of a valid prior, or sums of such, are valid; large sums are cut to the limit.
+        // Unwrap safety: parameters of a valid prior, or sums of such, are valid; large sums are clipped to
+        // the limit.
         Component::Dirichlet(alpha) => {
             users_side(&Dirichlet::new(alpha.iter().map(|a| a.min(1e8)).collect()).unwrap(), n).group
         }
@@ -110,12 +112,12 @@ pub(crate) fn multinomial_entropy(p: &[f64], n: u64) -> f64 {
     PointSums::new(p, n, ORDERS[1]).tally.value
 }
 
-/// `H(X⃗|T)`, likewise.
+/// `H(X⃗|T)`, in the same cases.
 pub fn individual_private(prior: &Prior, n: u64) -> Option<Evaluation> {
     average(prior, n, |side| side.individual, |s| s.individual)
 }
 
-/// An expectation over the prior, which is linear in it.
+/// An expectation over the prior; it is linear in the prior.
 fn average(
     prior: &Prior,
     n: u64,
@@ -134,14 +136,14 @@ fn average(
     Some(sum(&parts))
 }
 
-/// A sum of a known distribution.
+/// A sum for a known distribution.
 fn of_point(p: &[f64], n: u64, part: fn(&PointSums) -> Sum) -> Evaluation {
     let [fine, coarse] = ORDERS.map(|order| PointSums::new(p, n, order));
     let method = if n < ALL_VISITED { Method::Enumeration } else { Method::Quadrature };
     part(&fine).evaluation(&part(&coarse), method)
 }
 
-/// A sum and the size of its terms, which tells the rounding error.
+/// A sum and the size of its terms, which determines the rounding error.
 #[derive(Clone, Copy)]
 struct Sum {
     value: f64,
@@ -342,7 +344,7 @@ pub(crate) fn binomial_nodes(n: u64, p: f64, order: usize) -> Vec<(f64, f64)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::excessive_precision)] // Reference values keep the digits they were found with.
+#[allow(clippy::excessive_precision)] // Reference values keep all the digits they were computed with.
 mod tests {
     use super::*;
     use crate::model::prior::Points;

@@ -1,4 +1,4 @@
-//! The information split and the three utilities, from their parts, with errors carried along.
+//! The information split and the three utilities, from their parts, with error propagation.
 //!
 //! ```text
 //! I(Y⃗;X⃗) = I(Y⃗;P) + I(Y⃗;T|P) + I(Y⃗;X⃗|T),      I(Y⃗;T) = I(Y⃗;P) + I(Y⃗;T|P),      I(Y⃗;X⃗|P) = n I(X;Y|P)
@@ -22,7 +22,8 @@ pub struct AggregatorSide {
     pub tally: Evaluation,
     /// `I(Y⃗;X⃗|P)`, the privacy leakage of all users together.
     pub private: Evaluation,
-    /// Whether the tally was found as the distribution and the group: then its random error contains that of the distribution.
+    /// Whether the tally was computed as distribution plus group: then its random error contains that of the
+    /// distribution.
     pub nested: bool,
 }
 
@@ -42,7 +43,7 @@ impl AggregatorSide {
         if self.nested { Evaluation::new(group.value, own, group.method) } else { group }
     }
 
-    /// `I(Y⃗;X⃗|T)`, about who holds what.
+    /// `I(Y⃗;X⃗|T)`, about who holds which value.
     pub fn individual(&self) -> Evaluation {
         combination(&[(1.0, self.private), (-1.0, self.group())])
     }
@@ -53,10 +54,10 @@ impl AggregatorSide {
     }
 }
 
-/// The users' side under any prior for which it can be found; Monte Carlo where the prior is a mixture.
+/// The users' side under any prior for which it can be computed; by Monte Carlo if the prior is a mixture.
 ///
 /// # Errors
-/// The prior is one's own, or nothing but an exact method is allowed and none fits.
+/// The prior is custom, or only exact methods are allowed and none fits.
 pub fn users_side_of(prior: &Prior, n: u64, options: &InformationOptions<'_>) -> Result<UsersSide, Absence> {
     if let Prior::Dirichlet(dirichlet) = prior {
         return Ok(users_side(dirichlet, n));
@@ -69,24 +70,25 @@ pub fn users_side_of(prior: &Prior, n: u64, options: &InformationOptions<'_>) ->
     Ok(UsersSide { distribution: distribution_information(&truth, prior, n, options)?, group, individual })
 }
 
-/// `U^distr = I(Y⃗;P)/I(X⃗;P)`, the share of what the values tell about the distribution that the reports tell.
+/// `U^distr = I(Y⃗;P)/I(X⃗;P)`: the information of the reports about the distribution, as a share of that of
+/// the values.
 pub fn distribution_utility(aggregator: Evaluation, users: Evaluation) -> Evaluation {
     ratio(aggregator, users)
 }
 
-/// `U^tally = I(Y⃗;T)/H(T)`, the share of the tallies that the reports tell.
+/// `U^tally = I(Y⃗;T)/H(T)`: the share of the entropy of the tallies that the reports reveal.
 pub fn tally_utility(aggregator: Evaluation, users: Evaluation) -> Evaluation {
     ratio(aggregator, users)
 }
 
-/// `U^digit = (I(Y⃗;P) − h(P))/(a−1)`, how many digits of each frequency the reports tell, in base e; divide by `ln 10` for
-/// decimal ones. For faithful protocols and continuous priors.
+/// `U^digit = (I(Y⃗;P) − h(P))/(a−1)`: how many digits of each frequency the reports determine, in base e;
+/// divide by `ln 10` for decimal digits. For faithful protocols and continuous priors.
 pub fn digit_utility(aggregator: Evaluation, prior_entropy: Evaluation, a: usize) -> Evaluation {
     let share = 1.0 / (a as f64 - 1.0);
     combination(&[(share, aggregator), (-share, prior_entropy)])
 }
 
-/// A linear combination. Independent standard errors add in squares; bounds add up.
+/// A linear combination. Independent standard errors add in quadrature; bounds add linearly.
 fn combination(parts: &[(f64, Evaluation)]) -> Evaluation {
     let value = parts.iter().map(|(c, e)| c * e.value).sum();
     let method = parts.iter().map(|(_, e)| e.method).max().unwrap_or(Method::ClosedForm);

@@ -1,4 +1,4 @@
-//! Closed forms: what there is to hide, and protocols that say the truth or a function of it.
+//! Closed forms: the entropy of a user's value, and protocols that report the value or a function of it.
 
 use super::GroupedPrior;
 use crate::model::evaluation::{Evaluation, Method};
@@ -57,7 +57,8 @@ pub fn deterministic(masses: &[f64], map: &[usize], is_point: bool) -> Evaluatio
     user_entropy(&if is_point { GroupedPrior::point(&merged) } else { GroupedPrior::dirichlet(&merged) })
 }
 
-/// Leakage of erasure, which tells the truth with probability `reveal` and nothing otherwise: `reveal · H(X|P)`.
+/// Leakage of erasure, which reports the true value with probability `reveal` and nothing otherwise:
+/// `reveal · H(X|P)`.
 ///
 /// ```
 /// use sottovoce::leakage::{GroupedPrior, erasure};

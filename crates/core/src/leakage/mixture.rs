@@ -1,5 +1,5 @@
-//! What protocols share whose reports are subsets: two likelihood ratios, one for inputs inside the report and one for those
-//! outside, averaged over the reports inside the integral.
+//! Shared code for protocols whose reports are subsets. There are two likelihood ratios, one for inputs
+//! inside the report and one for those outside, and the average over reports is taken inside the integral.
 //!
 //! With `r_x ∈ {A, B}` the likelihood ratio of input `x` to the average input, and `b_x = α0 − α_x`,
 //!
@@ -7,21 +7,21 @@
 //! I(X;Y|P) = Σ_x w_x ∫ E_y[ r_x (1 + r_x t)^{−1−α_x} ( Π_{x'≠x} (1 + r_x' t)^{−α_x'} − (1 + r_x t)^{−b_x} ) ] dt/t
 //! ```
 //!
-//! which follows from `I = Σ_x w_x E[ r_x ln(r_x / L) ]` under the size-biased prior `Dir(α + e_x)`. Both parts of the bracket
-//! are near one when `x` has nearly all the mass, and when `α0` is small, so that nothing is lost there. For a point prior `(1 + r t)^{−α}`
-//! becomes `e^{−r p t}` and the exponent `−1` disappears.
+//! which follows from `I = Σ_x w_x E[ r_x ln(r_x / L) ]` under the size-biased prior `Dir(α + e_x)`. Both
+//! parts of the bracket are near one when `x` has nearly all the mass, and when `α0` is small, so no digits
+//! are lost there. For a point prior `(1 + r t)^{−α}` becomes `e^{−r p t}` and the exponent `−1` disappears.
 
 use super::prior::GroupedPrior;
 use crate::numerics::special::{ln1p_excess, power_excess_of_ln};
 
-/// A likelihood ratio `r` and `r − 1`, each with its own digits.
+/// A likelihood ratio `r` and `r − 1`, each to full accuracy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ratio {
     pub value: f64,
     pub excess: f64,
 }
 
-/// Ratios this near to one are treated by second-order differences; above it cancellation loses at most two digits,
+/// Ratios this close to one use second-order differences. Above it cancellation loses at most two digits;
 /// below it `(1 + r t)^{−α0}` over `(1 + t)^{−α0}` cannot overflow before both vanish.
 const CLOSE: f64 = 0.25;
 
@@ -29,7 +29,7 @@ pub(super) fn are_close(inside: Ratio, outside: Ratio) -> bool {
     inside.excess.abs().max(outside.excess.abs()) <= CLOSE
 }
 
-/// Left and right of these the integrand decays as `e^{−|u|}`.
+/// Outside these limits the integrand decays like `e^{−|u|}`.
 pub(super) fn limits(inside: Ratio, outside: Ratio, prior: &GroupedPrior) -> (f64, f64) {
     let largest = inside.value.max(outside.value);
     let smallest = inside.value.min(outside.value);
@@ -71,7 +71,7 @@ impl Relative {
 pub(super) struct Pair {
     pub inside: Relative,
     pub outside: Relative,
-    /// Probability of the first.
+    /// Probability of the first ratio.
     pub share: f64,
 }
 
@@ -81,7 +81,8 @@ impl Pair {
         self.share * self.inside.power_excess(alpha) + (1.0 - self.share) * self.outside.power_excess(alpha)
     }
 
-    /// `E[h]`, `s E[(r−1)(h−1)]` and `E[h ((1+z)^{−b} − 1 + bz)]`, for an input of exponent `1 + α` and all others of sum `b`.
+    /// `E[h]`, `s E[(r−1)(h−1)]` and `E[h ((1+z)^{−b} − 1 + bz)]`, for an input with exponent `1 + α` where
+    /// all others sum to `b`.
     pub fn moments(&self, exponent: f64, others: f64, scale: f64) -> (f64, f64, f64) {
         let (inside, outside) = (self.inside.biased(exponent), self.outside.biased(exponent));
         let (p, q) = (self.share, 1.0 - self.share);
@@ -113,7 +114,7 @@ pub(super) fn close_node(u: f64, prior: &GroupedPrior) -> Option<CloseNode> {
     })
 }
 
-/// A node of the direct form, with one of the two ratios as reference.
+/// A node of the direct form, with one of the two ratios as the reference.
 pub(super) struct DirectNode {
     /// `−(1+α0) ln(1 + C t)` of the reference `C`.
     pub ln_base: f64,
@@ -124,7 +125,7 @@ pub(super) struct DirectNode {
 }
 
 impl DirectNode {
-    /// Whether nothing of the integrand is left.
+    /// Whether the integrand is negligible.
     pub fn is_over(&self) -> bool {
         self.ln_base.max(self.ln_other) < -300.0
     }
@@ -138,7 +139,7 @@ pub(super) fn direct_node(u: f64, reference: Ratio, other: Ratio, prior: &Groupe
         return DirectNode { ln_base, ln_other, delta: difference * t / prior.total };
     }
     let ct = reference.value * t;
-    // For a tiny D the difference has forgotten it, and 1 + D t ≥ 1 is what is left.
+    // Near −1 a tiny D is lost in the difference: there, subtract the logarithms.
     let quotient = difference * t / (1.0 + ct);
     let delta = if quotient > -0.5 { quotient.ln_1p() } else { (other.value * t).ln_1p() - ct.ln_1p() };
     let exponent = -(1.0 + prior.total);

@@ -1,7 +1,8 @@
-//! What one report tells about its user: the leakage `I(X; Y | P)` in nats.
+//! The leakage `I(X; Y | P)` of one report about its user's value, in nats.
 //!
-//! Average privacy is `S_μ = 1 − I(X;Y|P) / H(X|P)`. Both parts are computed here with *relative* accuracy, so that `1 − S_μ` is
-//! right at `ε = 10^{−6}`, where it is of the order `10^{−12}`, for every Dirichlet prior and every point prior.
+//! Average privacy is `S_μ = 1 − I(X;Y|P) / H(X|P)`. Both parts are computed with *relative* accuracy. So
+//! `1 − S_μ` is accurate even at `ε = 10^{−6}`, where it is of order `10^{−12}`, for every Dirichlet prior
+//! and every point prior.
 //!
 //! An output `y` of prior probability `θ` and likelihoods `q_yx = θ v_x`, `Σ_x w_x v_x = 1`, contributes
 //!

@@ -1,4 +1,4 @@
-//! What is assumed of the distribution `P` of the users' values, in the form the leakage kernels read.
+//! The prior on the distribution `P` of the users' values, in the form that the leakage integrals use.
 
 use crate::model::prior::Component;
 use crate::numerics::special::leave_one_out;
@@ -9,13 +9,14 @@ pub(super) struct Group {
     /// `α_x`, or `p_x` of a point prior.
     pub mass: f64,
     pub count: f64,
-    /// The mass of all inputs but one of this group, summed without subtraction.
+    /// The mass of all inputs except one of this group, summed without subtraction.
     pub others: f64,
     /// `w_x = mass / total`.
     pub weight: f64,
 }
 
-/// A Dirichlet prior, or a known `P`, as groups of equal inputs: a symmetric prior over 10^6 inputs is one group.
+/// A Dirichlet prior, or a known `P`, as groups of inputs with equal mass: a symmetric prior over 10^6 inputs
+/// is one group.
 ///
 /// # Example
 /// ```
@@ -46,7 +47,7 @@ impl GroupedPrior {
         Self::grouped(alphas.iter().map(|&alpha| (alpha, 1)).collect(), false)
     }
 
-    /// `P ~ Dirichlet(α)`, given as pairs (alpha, number of inputs that have it).
+    /// `P ~ Dirichlet(α)`, given as pairs (alpha, number of inputs with it).
     ///
     /// # Panics
     /// As [`GroupedPrior::dirichlet`].
@@ -62,7 +63,7 @@ impl GroupedPrior {
         Self::point_groups(&probabilities.iter().map(|&p| (p, 1)).collect::<Vec<_>>())
     }
 
-    /// A known `P = p`, given as pairs (probability, number of inputs that have it).
+    /// A known `P = p`, given as pairs (probability, number of inputs with it).
     ///
     /// # Panics
     /// As [`GroupedPrior::point`].

@@ -44,7 +44,7 @@ pub fn randomised_response(epsilon: f64, prior: &GroupedPrior) -> Evaluation {
 
 /// Jensen's gap of the output that favours an input of mass `own` over `others`.
 fn output(epsilon: f64, own: f64, others: f64, is_point: bool) -> Bounded {
-    // Beyond e^30 the deviation is the coefficient, and e^ε would overflow later.
+    // Above 30 the deviation equals the coefficient; dividing both by e^ε avoids overflow.
     let form = if epsilon < 30.0 {
         LinearForm::from_deviations(&[(own, epsilon.exp_m1()), (others, 0.0)])
     } else {

@@ -14,11 +14,13 @@ use crate::numerics::trapezoid::Bounded;
 /// ```
 ///
 /// # Method and cost
-/// [`LinearForm::jensen_gap`]: one integral, `O(distinct likelihoods)` a node. For a point prior the finite sum `θ Σ p_x φ(v_x)`.
+/// [`LinearForm::jensen_gap`]: one integral, `O(distinct likelihoods)` per node. For a point prior the finite
+/// sum `θ Σ p_x φ(v_x)`.
 ///
 /// # Accuracy
-/// That of [`LinearForm`], also for `α0 = 10^{−3}` and likelihoods that differ by one part in `10^9`. Deviations are taken from the likelihood of most prior mass, so what was lost in rounding the likelihoods is the larger error;
-/// [`row_of_deviations`] avoids it.
+/// As for [`LinearForm`], also for `α0 = 10^{−3}` and likelihoods that differ by one part in `10^9`.
+/// Deviations are taken from the likelihood with the most prior mass, so the rounding of the given
+/// likelihoods dominates the error; [`row_of_deviations`] avoids it.
 ///
 /// # Example
 /// ```
@@ -35,7 +37,8 @@ pub fn row(pairs: &[(f64, f64)], is_point: bool) -> Evaluation {
     of_form(form.ln_mean().exp(), &form, is_point)
 }
 
-/// [`row`], with the likelihoods `q_yx ∝ 1 + d_x` given by their deviations and the output's prior probability `theta` apart.
+/// [`row`], with likelihoods `q_yx ∝ 1 + d_x` given by their deviations, and the output's prior probability
+/// `theta` given separately.
 ///
 /// ```
 /// use sottovoce::leakage::row_of_deviations;
@@ -55,14 +58,15 @@ fn of_form(theta: f64, form: &LinearForm, is_point: bool) -> Evaluation {
     evaluation(form.jensen_gap().scaled(theta))
 }
 
-/// A quadrature as an evaluation; exactly zero is a closed form.
+/// A quadrature result as an evaluation; exactly zero counts as a closed form.
 pub(super) fn evaluation(leakage: Bounded) -> Evaluation {
     let method = if leakage == Bounded::default() { Method::ClosedForm } else { Method::Quadrature };
     Evaluation::new(leakage.value, leakage.error, method)
 }
 
-/// Leakage of a protocol given by its rows (outputs), each the likelihoods `q_yx` of all inputs in the order of `masses`
-/// (alphas, or probabilities of a point prior): the sum of [`row`]. Merge proportional rows first where there are many.
+/// Leakage of a protocol given by its rows (outputs), each with the likelihoods `q_yx` of all inputs in the
+/// order of `masses` (alphas, or probabilities of a point prior): the sum of [`row`]. Merge proportional rows
+/// first where there are many.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,5 @@
-//! Subset selection: report a `k`-subset of the inputs, with weight `e^ε` if it contains the user's value, else one.
+//! Subset selection: report a `k`-subset of the inputs, with weight `e^ε` if it contains the user's value,
+//! and one otherwise.
 
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
@@ -16,16 +17,18 @@ use crate::numerics::trapezoid::{Term, trapezoid};
 /// ```
 ///
 /// # Method and cost
-/// Symmetric Dirichlet prior: all outputs are equivalent, one two-group integral. Otherwise one integral whose node averages over all
-/// `k`-subsets by dynamic programming on the number of inputs taken so far, with one input marked as the user's. Counts of
-/// probability below `1e-21` are left out, so a node costs `O(a √a)` for distinct alphas, and `O(a)` for each distinct
-/// alpha where they are few. Each state carries the constant, first-order and remaining part of the
-/// product apart: the remainder is never a difference.
+/// Symmetric Dirichlet prior: all outputs are equivalent, one two-group integral. Otherwise one integral
+/// whose integrand averages over all `k`-subsets by dynamic programming on the number of inputs taken so far,
+/// with one input marked as the user's. Counts of probability below `1e-21` are left out, so a node costs
+/// `O(a √a)` for distinct alphas, and `O(a)` per distinct alpha where there are few. Each state stores the
+/// constant, first-order and remaining part of the product separately: the remainder is never computed as a
+/// difference.
 ///
 /// # Accuracy
-/// Largest relative error measured: `1.2e-14`, for `ε` from `1e-6` to `60` and alphas from `1e-3` to `1e6` in one prior, `a` up to 12
-/// (`tests/tables/leakage.rs`). With `k` near `a` the general method loses the factor `a/(a−k)` unless `ε` is small: `1.5e-13`
-/// at `k = 199`, `a = 200`. The stated error held in every case. Symmetric priors have the accuracy of [`LinearForm`].
+/// Largest relative error measured: `1.2e-14`, for `ε` from `1e-6` to `60` and alphas from `1e-3` to `1e6` in
+/// one prior, `a` up to 12 (`tests/tables/leakage.rs`). With `k` near `a` the general method loses a factor
+/// of `a/(a−k)` unless `ε` is small: `1.5e-13` at `k = 199`, `a = 200`. The stated error held in every case.
+/// Symmetric priors have the accuracy of [`LinearForm`].
 ///
 /// # Example
 /// ```
@@ -90,7 +93,8 @@ impl Parts {
     }
 }
 
-/// What a group contributes when a given number of its inputs is inside: a probability and `1 + linear + rest`.
+/// The contribution of a group when a given number of its inputs is inside the subset: a probability and
+/// `1 + linear + rest`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Factor {
     weight: f64,
@@ -98,7 +102,7 @@ struct Factor {
     rest: f64,
 }
 
-/// One group: how many of it may be inside, with which probability.
+/// One group: how many of its inputs may be inside the subset, with their probabilities.
 struct Step {
     /// Range of the count in this group.
     counts: (usize, usize),
@@ -106,7 +110,8 @@ struct Step {
     reached: (usize, usize),
     /// Probability of each count in `counts` among the group's inputs.
     all: Vec<f64>,
-    /// The same among the group's inputs but one: the first entry is for one less than the first of `counts`.
+    /// The same among the group's inputs except one: the first entry is for one less than the first of
+    /// `counts`.
     but_one: Vec<f64>,
 }
 
@@ -146,7 +151,7 @@ impl<'a> Subsets<'a> {
         Subsets { prior, a, share, inside, outside, steps, total_probability, plain, marked, factors }
     }
 
-    /// Ratios near one, all terms of second order.
+    /// Ratios near one: all terms are of second order.
     fn close_term(&mut self, u: f64) -> Term {
         let prior = self.prior;
         let Some(CloseNode { scale, base }) = mixture::close_node(u, prior) else { return Term::default() };
@@ -156,7 +161,8 @@ impl<'a> Subsets<'a> {
         let mut term = Term::default();
         for x in &prior.groups {
             let (_, slope, bend) = pair.moments(prior.bias() + x.mass, x.others, scale);
-            // Drawn without replacement, the others lean the other way: Σ_x (r_x − 1) = 0 in every subset.
+            // Sampling is without replacement, so the others deviate in the opposite direction: Σ_x (r_x − 1)
+            // = 0 in every subset.
             let slope = x.others * slope * self.a / (self.a - 1.0);
             term.value += x.count * x.weight * (slope - bend);
             term.magnitude += x.count * x.weight * (slope.abs() + bend);
@@ -172,7 +178,7 @@ impl<'a> Subsets<'a> {
         Term { value: base * (term.value + rise), magnitude: base * (term.magnitude + rise.abs()) }
     }
 
-    /// Ratios apart, relative to the inputs outside the subset.
+    /// Ratios not near one, relative to the inputs outside the subset.
     fn direct_term(&mut self, u: f64) -> Term {
         let prior = self.prior;
         let node = mixture::direct_node(u, self.outside, self.inside, prior);
@@ -224,7 +230,8 @@ impl<'a> Subsets<'a> {
     }
 }
 
-/// Writes the factors of a group of `count` inputs, for as many inside as `weights` has entries, from `first` on.
+/// Writes the factors of a group of `count` inputs. The number inside runs from `first`, one for each entry
+/// of `weights`.
 fn fill(
     factors: &mut [Factor],
     weights: &[f64],
@@ -278,7 +285,7 @@ impl Step {
     }
 }
 
-/// The counts that a uniform `k`-subset of `a` inputs has among `n` of them with a probability that is not negligible.
+/// The counts among `n` inputs that a uniform `k`-subset of `a` inputs has with non-negligible probability.
 fn likely_counts(a: f64, k: f64, n: f64) -> (usize, usize) {
     let (lowest, highest) = ((n + k - a).max(0.0), n.min(k));
     let likely = |i: f64| {

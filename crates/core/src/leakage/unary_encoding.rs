@@ -1,5 +1,5 @@
-//! Unary encoding: every input has a bit, one with probability κ if it is the user's and λ if not. RAPPOR, OUE and,
-//! output by output, local hashing are of this kind.
+//! Unary encoding: every input has a bit, which is one with probability κ if it is the user's value and λ if
+//! not. RAPPOR and OUE are of this kind, and so is each output of local hashing.
 
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
@@ -12,12 +12,13 @@ use crate::numerics::trapezoid::{Term, trapezoid};
 /// Leakage of unary encoding.
 ///
 /// # Definition
-/// A report is a subset `y` of the inputs, `Q_{y|x} = π(y) r_x(y)`, where `π` draws each bit with probability λ, and
-/// `r_x = κ/λ` if `x ∈ y`, else `(1−κ)/(1−λ)`. If `λ = 0` or `λ = 1` the odd bit tells the truth: erasure.
+/// A report is a subset `y` of the inputs, `Q_{y|x} = π(y) r_x(y)`, where `π` draws each bit with probability
+/// λ, and `r_x = κ/λ` if `x ∈ y`, else `(1−κ)/(1−λ)`. If `λ = 0` or `λ = 1` the exceptional bit reveals the
+/// value: erasure.
 ///
 /// # Method and cost
-/// One integral (the bits are independent, so the average over all `2^a` reports factorises), `O(distinct alphas)` a node.
-/// Ratios near one are treated by second-order differences.
+/// One integral: the bits are independent, so the average over all `2^a` reports factorises.
+/// `O(distinct alphas)` per node. Ratios near one use second-order differences.
 ///
 /// # Accuracy
 /// Largest relative error measured: `1.5e-15`, for RAPPOR, OUE and local hashing at `ε` from `1e-6` to `50`, alpha from `0.01` to
@@ -50,7 +51,8 @@ pub fn unary_encoding(noise: &BitNoise, prior: &GroupedPrior) -> Evaluation {
     if mixture::are_close(one, zero) {
         return evaluation(trapezoid(left, right, |u| bits.close_term(u, one, zero, noise.lambda)));
     }
-    // The smaller ratio is the better reference, because nothing grows relative to it, unless it is rare.
+    // The smaller ratio is the better reference, because everything relative to it stays bounded, unless it
+    // is rare.
     let (one, zero) = (
         Bit { ratio: one, probability: noise.lambda },
         Bit { ratio: zero, probability: noise.lambda_complement },
@@ -67,12 +69,12 @@ struct Bit {
     probability: f64,
 }
 
-/// The prior and the room in which one node is computed.
+/// The prior and the work space for one node.
 struct Bits<'a> {
     prior: &'a GroupedPrior,
     /// `ln E[(1 + r_x t)^{−α_x}]` relative to a reference, for one input of each group.
     ln_moments: Vec<f64>,
-    /// The sum of `ln_moments` over all inputs but one of each group.
+    /// The sum of `ln_moments` over all inputs except one of each group.
     ln_others: Vec<f64>,
 }
 
@@ -90,7 +92,7 @@ impl Bits<'_> {
         }
     }
 
-    /// Ratios near one, all terms of second order.
+    /// Ratios near one: all terms are of second order.
     fn close_term(&mut self, u: f64, one: Ratio, zero: Ratio, lambda: f64) -> Term {
         let prior = self.prior;
         let Some(CloseNode { scale, base }) = mixture::close_node(u, prior) else { return Term::default() };
@@ -112,7 +114,7 @@ impl Bits<'_> {
         term
     }
 
-    /// Ratios apart, all relative to one of them.
+    /// Ratios not near one, all relative to one of them.
     fn direct_term(&mut self, u: f64, reference: Bit, other: Bit) -> Term {
         let prior = self.prior;
         let node = mixture::direct_node(u, reference.ratio, other.ratio, prior);
@@ -131,7 +133,7 @@ impl Bits<'_> {
             let odd = exp_difference(ln_odd, ln_other, ln_others + x.others * delta);
             let usual = reference.probability * reference.ratio.value * usual;
             let odd = other.probability * other.ratio.value * odd;
-            // Exponents that cancel leave their rounding behind.
+            // Exponents that cancel leave their rounding errors.
             let condition = 1.0 + (ln_base.abs() + ln_others.abs()) / EXPONENT_OF_A_TERM;
             term.value += x.count * x.weight * (usual + odd);
             term.magnitude += x.count * x.weight * (usual.abs() + odd.abs()) * condition;
@@ -140,5 +142,5 @@ impl Bits<'_> {
     }
 }
 
-/// Exponents up to this are within the rounding that [`trapezoid`] allows every term.
+/// Exponents up to this are covered by the rounding that [`trapezoid`] assumes for every term.
 const EXPONENT_OF_A_TERM: f64 = 40.0;

@@ -1,4 +1,4 @@
-//! The rows of the reported outputs, for protocols that have no better structure than a matrix.
+//! The rows of the reported outputs, for protocols with no structure beyond a matrix.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -10,9 +10,11 @@ use crate::model::protocol::{MAX_ENTRIES, Protocol};
 use crate::model::tallies::Tallies;
 use crate::numerics::stop::check;
 
-/// For each reported output how often it was reported, and its row as deviations `d_x = Q_{y|x}/mean − 1` from the row's own mean.
+/// For each reported output its count, and its row as deviations `d_x = Q_{y|x}/mean − 1` from the row's
+/// mean.
 ///
-/// The scale of a row tells nothing, and as deviations the differences between inputs keep their digits at high privacy.
+/// The scale of a row carries no information, and deviations keep the digits of the differences between
+/// inputs at high privacy.
 #[derive(Clone, Debug)]
 pub(crate) struct CentredRows {
     a: usize,
@@ -22,10 +24,10 @@ pub(crate) struct CentredRows {
 }
 
 impl CentredRows {
-    /// The rows of what was reported.
+    /// The rows of the reported outputs.
     ///
     /// # Errors
-    /// They are too many, or an output was reported that no input can produce.
+    /// There are too many, or an output was reported that no input can produce.
     pub(crate) fn of(protocol: &Protocol, tallies: &Tallies) -> Result<Self> {
         let (a, outputs) = (protocol.inputs(), tallies.counts().len());
         let entries = a as u128 * outputs as u128;
@@ -44,7 +46,7 @@ impl CentredRows {
         Ok(CentredRows { a, n: tallies.n() as f64, counts, deviations })
     }
 
-    /// For each output how often it was reported, and its deviations.
+    /// The count and the deviations of each output.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (f64, &[f64])> {
         self.counts.iter().copied().zip(self.deviations.chunks_exact(self.a))
     }

@@ -1,9 +1,9 @@
-//! Rows in full: for matrices with few outputs, and for single rows of other likelihoods.
+//! Full rows: for matrices with few outputs, and for single rows of other likelihoods.
 
 use super::RowLikelihood;
 use crate::numerics::stop::check;
 
-/// Rows of likelihoods, one entry for each input, and how often each was reported.
+/// Rows of likelihoods, one entry for each input, and the count of each row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DenseRows {
     pub(crate) a: usize,
@@ -17,7 +17,7 @@ impl DenseRows {
         self.rows.chunks_exact(self.a).zip(self.counts.iter().copied())
     }
 
-    /// Those rows of which `wanted` says so.
+    /// The rows for which `wanted` is true.
     fn only(&self, wanted: impl Fn(usize) -> bool) -> DenseRows {
         let kept = || self.iter().enumerate().filter(|(i, _)| wanted(*i)).map(|(_, row)| row);
         DenseRows {

@@ -1,11 +1,11 @@
-//! The likelihood of reports, in the form that suits them.
+//! The likelihood of reports, in the form that suits each protocol and method.
 //!
 //! | form | for | used by |
 //! |---|---|---|
-//! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many different reports | maximum likelihood, the sampler |
-//! | `dense_rows`: rows in full | matrices with few outputs, single rows of the others | Markov chains |
+//! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many distinct reports | maximum likelihood, the sampler |
+//! | `dense_rows`: full rows | matrices with few outputs, single rows of the others | Markov chains |
 //! | `centred_rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
-//! | `sparse_rows`: what some inputs have beyond the others | every protocol; proportional rows are one | exact posteriors, the sampler |
+//! | `sparse_rows`: the excess of some inputs over the others | every protocol; proportional rows are merged | exact posteriors, the sampler |
 //! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
 pub(crate) mod centred_rows;
@@ -26,20 +26,21 @@ pub(crate) trait Likelihood: Sync {
     /// Number of inputs `a`.
     fn inputs(&self) -> usize;
 
-    /// The number of reports that tell anything.
+    /// The number of reports that carry information.
     fn reports(&self) -> f64;
 
-    /// Value and slope at a distribution `p`.
+    /// Value and gradient at a distribution `p`.
     fn slope(&self, p: &[f64]) -> Slope;
 
-    /// The observed information `−∇²L` at `p`, up to terms `u_x + u_x'` that vanish between distributions: `Σ_y s_y e_y e_yᵀ`
-    /// with `e_yx = Q_{y|x}/(Qp)_y − 1`.
+    /// The observed information `−∇²L` at `p`, up to terms `u_x + u_x'` that vanish on differences of
+    /// distributions: `Σ_y s_y e_y e_yᵀ` with `e_yx = Q_{y|x}/(Qp)_y − 1`.
     fn information(&self, p: &[f64]) -> Mat<f64>;
 }
 
-/// A likelihood `Π_i R_i(p)^{s_i}` of which single rows can be taken out, as Markov chains need it.
+/// A likelihood `Π_i R_i(p)^{s_i}` whose rows can be separated, as Markov chains need.
 ///
-/// `R_i(p) = Σ_x r_ix p_x` is the probability of a report up to a factor that does not depend on `p`. Reports with the same row are one.
+/// `R_i(p) = Σ_x r_ix p_x` is the probability of a report up to a factor that does not depend on `p`. Reports
+/// with the same row are merged.
 pub(crate) trait RowLikelihood: Send + Sync {
     /// Number of inputs `a`.
     fn inputs(&self) -> usize;
@@ -56,19 +57,20 @@ pub(crate) trait RowLikelihood: Send + Sync {
     /// `∂L/∂p_x`, so that `p_x ∂L/∂p_x` is the mean tally of the senders of these reports.
     fn gradient(&self, p: &[f64]) -> Vec<f64>;
 
-    /// The gradient of `L` and its negative second derivative, by rows, both up to what vanishes between distributions.
+    /// The gradient of `L` and its negative Hessian in row-major order, both up to terms that vanish on
+    /// differences of distributions.
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
 
     /// The chosen rows in full, and all others.
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>);
 }
 
-/// What reports tell about those who sent them, given the distribution of their values.
+/// The distribution of the senders' values given their reports and `P`.
 pub(crate) trait Senders: RowLikelihood {
     /// Number of reports.
     fn n(&self) -> u64;
 
-    /// What of `ln P(y⃗ | P)` does not depend on `P`.
+    /// The part of `ln P(y⃗ | P)` that does not depend on `P`.
     fn ln_scale(&self) -> f64;
 
     /// `ln P(y⃗ | P)` without its scale.
@@ -81,7 +83,7 @@ pub(crate) trait Senders: RowLikelihood {
     fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64>;
 }
 
-/// The likelihood and how it grows at one place.
+/// The likelihood and its gradient at one point.
 #[derive(Clone, Debug)]
 pub(crate) struct Slope {
     /// `L(p)`.
@@ -91,13 +93,13 @@ pub(crate) struct Slope {
 }
 
 impl Slope {
-    /// A bound in nats on what is missing to the maximum of the likelihood.
+    /// A bound in nats on the distance to the maximum of the log-likelihood.
     ///
     /// For any distribution `p*`, Jensen's inequality gives
     /// ```text
     /// L(p*) − L(p) = Σ_y s_y ln((Qp*)_y/(Qp)_y) ≤ n ln(Σ_x p*_x ∂L/∂p_x / n) ≤ n ln(max_x ∂L/∂p_x / n)
     /// ```
-    /// which is at most `max_x ∂L/∂p_x − n`, the bound by a tangent.
+    /// which is at most `max_x ∂L/∂p_x − n`, the tangent bound.
     pub(crate) fn gap(&self, n: f64) -> f64 {
         let largest = self.excess.iter().copied().fold(0.0, f64::max);
         if self.excess.iter().any(|e| e.is_nan()) { f64::INFINITY } else { n * (largest / n).ln_1p() }

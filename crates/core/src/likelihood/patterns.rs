@@ -13,24 +13,26 @@ use crate::model::tallies::Tallies;
 use crate::numerics::random::multinomial;
 use crate::numerics::stop::check;
 
-/// Most bits held: one gibibyte.
+/// The largest number of bits stored: one gibibyte.
 const MAX_BITS: u128 = 1 << 33;
 
-/// Patterns that are worked on together. Fixed, so that sums do not depend on the number of threads.
+/// Patterns per chunk. Fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
 
-/// Most pairs of members that an information matrix adds up. Beyond, it is estimated from evenly spaced patterns in their sorted
-/// order: at two thousand million pairs its relative error is far below the sampling error of the reports.
+/// The largest number of pairs of members summed for an information matrix. Beyond, it is estimated from
+/// evenly spaced patterns in sorted order: at two thousand million pairs its relative error is far below the
+/// sampling error of the reports.
 const MAX_PAIRS: f64 = 2e9;
 
-/// The different sets that were reported, each with how often. A set `y` says only which inputs it holds:
+/// The distinct reported sets with their counts. The likelihood of a set `y` depends only on which inputs it
+/// contains:
 /// ```text
 /// Q_{y|x} ∝ 1 if x ∈ y, e^{−ε} if not,   so   L(p) = Σ_y s_y ln(e^{−ε} + (1 − e^{−ε}) p(y)),   p(y) = Σ_{x ∈ y} p_x
 /// ```
 ///
 /// # Method and cost
-/// Eight inputs are looked up at once: `p(y)` is a sum of one table entry for each byte, and the slope adds the weight of each
-/// pattern to one bucket for each byte: `a/8` steps a pattern, whatever the number of members.
+/// Eight inputs are looked up at once: `p(y)` is a sum of one table entry per byte, and the gradient adds the
+/// weight of each pattern to one bucket per byte: `a/8` steps per pattern, whatever the number of members.
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     a: usize,
@@ -39,9 +41,9 @@ pub(crate) struct Patterns {
     /// `1 − e^{−ε}`.
     contrast: f64,
     n: f64,
-    /// Reports that tell nothing.
+    /// Reports that carry no information.
     silent: u64,
-    /// What of the log-likelihood does not depend on `p`.
+    /// The part of the log-likelihood that does not depend on `p`.
     ln_scale: f64,
     width: usize,
     bytes: Vec<u8>,
@@ -49,10 +51,11 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// The patterns of what was reported, without those that hold all inputs or none and so tell nothing.
+    /// The patterns of the reports, without those that contain all inputs or none and so carry no
+    /// information.
     ///
     /// # Errors
-    /// They are too many, or an output was reported that no input can produce.
+    /// There are too many, or an output was reported that no input can produce.
     pub(crate) fn of(protocol: &Protocol, tallies: &Tallies) -> Result<Self> {
         let mut patterns = Patterns::empty(protocol, tallies.counts().len())?;
         let extreme = patterns.miss == 0.0;
@@ -75,10 +78,10 @@ impl Patterns {
         Ok(patterns)
     }
 
-    /// No patterns yet, with room for so many.
+    /// An empty collection with room for this many outputs.
     ///
     /// # Errors
-    /// They would be too many.
+    /// There would be too many.
     pub(crate) fn empty(protocol: &Protocol, outputs: usize) -> Result<Self> {
         let (a, level) = (protocol.inputs(), protocol.level()?);
         let entries = a as u128 * outputs as u128;
@@ -112,12 +115,13 @@ impl Patterns {
         self.n += count;
     }
 
-    /// The same kind of reports, but none yet.
+    /// A collection of the same kind without patterns.
     fn without_patterns(&self) -> Self {
         Patterns { n: 0.0, silent: 0, bytes: Vec::new(), counts: Vec::new(), ..*self }
     }
 
-    /// Merges equal patterns: different hash functions may say the same, and at low privacy so do many users.
+    /// Merges equal patterns: different hash functions may give the same set, and at low privacy many users
+    /// report the same set.
     pub(crate) fn merge(&mut self) {
         let mut order: Vec<usize> = (0..self.counts.len()).collect();
         order.sort_unstable_by_key(|j| self.pattern(*j));
@@ -135,7 +139,7 @@ impl Patterns {
         (self.bytes, self.counts) = (bytes, counts);
     }
 
-    /// The number of different patterns.
+    /// The number of distinct patterns.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
     }
@@ -154,7 +158,7 @@ impl Patterns {
         &self.bytes[j * self.width..][..self.width]
     }
 
-    /// For each byte and each of its 256 values the sum of `p` over its bits.
+    /// For each byte and each of its 256 values, the sum of `p` over its bits.
     fn tables(&self, p: &[f64]) -> Vec<[f64; 256]> {
         let of_byte = |p: &[f64]| {
             let mut table = [0.0; 256];
@@ -167,7 +171,8 @@ impl Patterns {
         p.chunks(8).map(of_byte).collect()
     }
 
-    /// Value and, for each input, the sum of the weights of the patterns that hold it; then `Σ_y w_y p(y)`.
+    /// The value and, for each input, the sum of the weights of the patterns that contain it; then
+    /// `Σ_y w_y p(y)`.
     fn part(&self, tables: &[[f64; 256]], bytes: &[u8], counts: &[f64]) -> (f64, Vec<f64>, f64) {
         let mut buckets = vec![[0.0; 256]; self.width];
         let (mut value, mut along) = (0.0, 0.0);
@@ -183,7 +188,7 @@ impl Patterns {
         (value, self.held(&buckets), along)
     }
 
-    /// For each input the sum over the values of its byte that hold it.
+    /// For each input, the sum over the byte values that contain it.
     fn held(&self, buckets: &[[f64; 256]]) -> Vec<f64> {
         let of_input = |x: usize| {
             let bucket = &buckets[x / 8];
@@ -192,7 +197,8 @@ impl Patterns {
         (0..self.a).map(of_input).collect()
     }
 
-    /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and what centres them.
+    /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and the
+    /// sums needed to centre them.
     fn pairs(&self, tables: &[[f64; 256]], range: std::ops::Range<usize>, stride: usize) -> Pairs {
         let mut sum = Pairs { gram: vec![0.0; self.a * self.a], along: vec![0.0; self.a], square: 0.0 };
         let mut members = Vec::with_capacity(self.a);
@@ -214,12 +220,12 @@ impl Patterns {
     }
 }
 
-/// `p(y)`: one table entry for each byte.
+/// `p(y)`: one table entry per byte.
 fn share(tables: &[[f64; 256]], pattern: &[u8]) -> f64 {
     pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum()
 }
 
-/// The member of a pattern in which a mass `rest` below `p(y)` ends, counted through the members in their order.
+/// The member of a pattern at which the cumulative mass of the members, in order, exceeds `rest < p(y)`.
 fn member(tables: &[[f64; 256]], pattern: &[u8], mut rest: f64) -> Option<usize> {
     for (number, (byte, table)) in pattern.iter().zip(tables).enumerate() {
         let mass = table[usize::from(*byte)];
@@ -234,7 +240,7 @@ fn member(tables: &[[f64; 256]], pattern: &[u8], mut rest: f64) -> Option<usize>
                 return Some(8 * number + bit);
             }
         }
-        // Rounding.
+        // Rounding left no member: take the last.
         return bits.next_back().map(|bit| 8 * number + bit);
     }
     None
@@ -288,7 +294,7 @@ impl Likelihood for Patterns {
         let patterns = self.counts.len();
         let pairs = (members as f64 / patterns as f64).powi(2) / 2.0 * patterns as f64;
         let stride = (pairs / MAX_PAIRS).ceil().max(1.0) as usize;
-        // Few chunks, because each has a matrix of its own.
+        // Few chunks, because each has its own matrix.
         let size = patterns.div_ceil(8).next_multiple_of(stride);
         let ranges: Vec<_> =
             (0..patterns).step_by(size).map(|start| start..(start + size).min(patterns)).collect();
@@ -348,7 +354,7 @@ impl Senders for Patterns {
         for (pattern, count) in self.iter() {
             check();
             let likelihood = self.likelihood(&tables, pattern);
-            // Who sent a report is anybody, distributed as P, or a member of the pattern.
+            // The sender of a report is anyone, distributed as P, or a member of the pattern.
             let blind = multinomial(count as u64, &[self.miss, likelihood - self.miss], rng);
             from_all += blind[0];
             let share = share(&tables, pattern);
@@ -427,7 +433,7 @@ mod tests {
     use super::*;
     use crate::model::output::Output;
 
-    /// Packed bits and rows of the matrix say the same of the same reports.
+    /// Packed bits and matrix rows agree on the same reports.
     #[test]
     fn patterns_agree_with_rows() {
         let subset = |members: &[usize]| Output::Subset(members.to_vec());
@@ -457,8 +463,9 @@ mod tests {
         }
     }
 
-    /// Who sent the reports, by Bayes' rule report by report: packed bits and sparse rows give the same likelihood, moments and, at
-    /// four standard errors of 20,000 draws (44 comparisons: false-alarm rate 0.3 %), the same tallies.
+    /// The posterior of the senders' values, by Bayes' rule report by report: packed bits and sparse rows
+    /// give the same likelihood, moments and, at four standard errors of 20,000 draws (44 comparisons:
+    /// false-alarm rate 0.3 %), the same tallies.
     #[test]
     fn senders_follow_bayes_rule() {
         let subset = |members: &[usize]| Output::Subset(members.to_vec());

@@ -7,22 +7,24 @@
 //! F(s) = E Π_x (1 + β P_x)^{s_x} = Σ_m [Γ(α0)/Γ(α0+m)] β^m [z^m] Π_x A_{s_x}(z),     A_s(z) = Σ_k C(s,k) (α_x)_k z^k
 //! ```
 //!
-//! (`k_x` of the `s_x` reports are honest ones): a product of `a` polynomials instead of the paper's sum over all `k`.
+//! (`k_x` of the `s_x` reports are truthful): a product of `a` polynomials instead of the paper's sum over
+//! all `k`.
 //!
 //! # Method
-//! All terms are positive, so scaled floating point is safe. The number `m` of honest reports is binomial with mean `n r`,
-//! `r = β/(a+β)`, *before* anything is known, so for every tally that matters it is within some standard deviations of it.
-//! Therefore one scale `z = ζ z'`, `ζ = β/(α0 + n r)`, is good for all of them: the weights `Γ(α0)/Γ(α0+m) (α0+nr)^m` are largest at
-//! `m ≈ n r` and vary slowly, and coefficients below a cutoff can be dropped. Windows of width `O(√n)` are left.
-//! [`Polynomials::ln_evidence`] multiplies them in a balanced tree.
+//! All terms are positive, so scaled floating point is safe. A priori the number `m` of truthful reports is
+//! binomial with mean `n r`, `r = β/(a+β)`, so for every tally that matters it is within some standard
+//! deviations of that. Therefore one scale `z = ζ z'`, `ζ = β/(α0 + n r)`, works for all of them: the weights
+//! `Γ(α0)/Γ(α0+m) (α0+nr)^m` are largest at `m ≈ n r` and vary slowly, and coefficients below a cutoff can be
+//! dropped. Windows of width `O(√n)` remain. [`Polynomials::ln_evidence`] multiplies them in a balanced tree.
 
 use crate::model::prior::Dirichlet;
 use crate::numerics::search::{bisect, first_not_below};
 use crate::numerics::stirling::{ln_factorial, ln_rising};
 use crate::numerics::stop::check;
 
-/// Coefficients below this part of the largest are dropped by the exact sum. A tally with probability `1e-14` has its honest reports
-/// within 8 standard deviations, where the weights are above `e^−32`; so its relative error is below `1e-18` for each coefficient.
+/// The exact sum drops coefficients below this share of the largest. A tally with probability `1e-14` has its
+/// truthful reports within 8 standard deviations, where the weights are above `e^−32`; so its relative error
+/// is below `1e-18` for each coefficient.
 pub(crate) const EXACT_CUTOFF: f64 = 1e-32;
 
 /// The same for Monte Carlo, where `1e-8` is far below the statistical error.
@@ -42,9 +44,9 @@ impl Window {
         Window { low: 0, ln_scale: 0.0, coefficients: vec![1.0] }
     }
 
-    /// Coefficients given by their logarithms around their largest, cut off below `cutoff`.
+    /// Coefficients given by their logarithms, followed outwards from the largest and cut off below `cutoff`.
     ///
-    /// The logarithms must be concave, as those of all polynomials here are.
+    /// The logarithms must be concave, as for all polynomials here.
     fn around(peak: usize, degree: usize, cutoff: f64, ln_coefficient: impl Fn(usize) -> f64) -> Window {
         let (ln_scale, ln_cutoff) = (ln_coefficient(peak), cutoff.ln());
         let relative = |k: usize| {
@@ -59,7 +61,7 @@ impl Window {
         Window { low, ln_scale, coefficients }
     }
 
-    /// The product, cut off likewise.
+    /// The product, with the same cut-off.
     pub(crate) fn times(&self, other: &Window, cutoff: f64) -> Window {
         let (long, short) =
             if self.coefficients.len() >= other.coefficients.len() { (self, other) } else { (other, self) };
@@ -83,7 +85,7 @@ impl Window {
     fn trimmed(mut self, cutoff: f64) -> Window {
         let largest = self.coefficients.iter().copied().fold(0.0, f64::max);
         let matters = |c: &f64| *c > cutoff * largest;
-        // Unwrap safety: the largest coefficient matters.
+        // Unwrap safety: the largest coefficient is above the cut-off.
         let first = self.coefficients.iter().position(matters).unwrap();
         let last = self.coefficients.iter().rposition(matters).unwrap();
         self.coefficients.truncate(last + 1);
@@ -101,19 +103,19 @@ pub(crate) struct Polynomials {
     ln_tilt: f64,
     /// `ln(α0 + n r)`, the scale of the weights.
     ln_centre: f64,
-    /// The largest logarithm of a weight.
+    /// The largest log weight.
     ln_top: f64,
     cutoff: f64,
 }
 
 impl Polynomials {
-    /// For tallies with as many honest reports as are expected before anything is known.
+    /// For tallies whose number of truthful reports is near its prior mean.
     pub(crate) fn new(alpha_0: f64, beta: f64, a: usize, n: u64, cutoff: f64) -> Self {
         Polynomials::centred(alpha_0, beta, alpha_0 + n as f64 * beta / (a as f64 + beta), cutoff)
     }
 
-    /// For one tally, however unlikely: with the scale where the number of honest reports that the factors then have most weight at is the one
-    /// that the scale is made for.
+    /// For one tally, however unlikely. The scale is chosen self-consistently: it is built for the number of
+    /// truthful reports at which the product then has its largest weight.
     pub(crate) fn of_tally(dirichlet: &Dirichlet, beta: f64, s: &[u64], cutoff: f64) -> Self {
         let alpha_0 = dirichlet.total();
         let n = s.iter().sum::<u64>() as f64;
@@ -143,12 +145,12 @@ impl Polynomials {
         m as f64 * self.ln_centre - ln_rising(self.alpha_0, m as f64) - self.ln_top
     }
 
-    /// The largest logarithm of a weight.
+    /// The largest log weight.
     pub(crate) fn ln_top(&self) -> f64 {
         self.ln_top
     }
 
-    /// `ln(α0 + m)` at the number `m` of honest reports for which the scale is made.
+    /// `ln(α0 + m)` at the number `m` of truthful reports for which the scale is built.
     pub(crate) fn ln_centre(&self) -> f64 {
         self.ln_centre
     }
@@ -161,7 +163,8 @@ impl Polynomials {
             let k = k as f64;
             ln_size - ln_factorial(k) - ln_factorial(size - k) + ln_rising(alpha, k) + k * self.ln_tilt
         };
-        // The ratio of neighbours, (s−k)(α+k)ζ/(k+1), falls; the largest coefficient is where it passes 1.
+        // The ratio of neighbours, (s−k)(α+k)ζ/(k+1), decreases; the largest coefficient is where it crosses
+        // 1.
         let tilt = self.ln_tilt.exp();
         let rises = |k: usize| (size - k as f64) * (alpha + k as f64) * tilt > k as f64 + 1.0;
         let peak = first_not_below(0, s, |k| rises(k as usize)) as usize;
@@ -191,8 +194,8 @@ fn product(mut factors: Vec<Window>, cutoff: f64) -> Window {
     factors.swap_remove(0)
 }
 
-/// `ln P(S=s | T=t)`: of the `t_x` users with value `x` some `k_x` keep it, all others report uniformly, so
-/// `P(s|t) = Σ_m r^m ((1−r)/a)^{n−m} (n−m)! [z^m] Π_x Σ_k C(t_x,k) z^k/(s_x−k)!`.
+/// `ln P(S=s | T=t)`: of the `t_x` users with value `x` some `k_x` keep it and all others report uniformly,
+/// so `P(s|t) = Σ_m r^m ((1−r)/a)^{n−m} (n−m)! [z^m] Π_x Σ_k C(t_x,k) z^k/(s_x−k)!`.
 pub(crate) fn ln_tally_given_tally(s: &[u64], t: &[u64], beta: f64) -> f64 {
     let (a, n) = (s.len() as f64, t.iter().sum::<u64>() as f64);
     // ln of r and of (1−r)/a, with r = β/(a+β).
@@ -216,7 +219,8 @@ fn kept_factor(s: f64, t: f64, ln_tilt: f64) -> Window {
         let k = k as f64;
         ln_factorial(t) - ln_factorial(k) - ln_factorial(t - k) - ln_factorial(s - k) + k * ln_tilt
     };
-    // The ratio of neighbours, (t−k)(s−k)ζ/(k+1), passes 1 at the smaller root of a quadratic equation; search for it.
+    // The ratio of neighbours, (t−k)(s−k)ζ/(k+1), crosses 1 at the smaller root of a quadratic equation;
+    // search for it.
     let rises = |k: f64| ((t - k) * (s - k)).ln() + ln_tilt > (k + 1.0).ln();
     let peak = first_not_below(0, degree as u64, |k| rises(k as f64)) as usize;
     Window::around(peak, degree as usize, SAMPLING_CUTOFF, ln_coefficient)

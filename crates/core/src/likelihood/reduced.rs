@@ -1,9 +1,10 @@
-//! A protocol under a prior with everything removed that tells nothing.
+//! A protocol under a prior, reduced to what carries information.
 //!
-//! Outputs with proportional rows are merged and impossible ones dropped, inputs with equal columns are merged (their
-//! Dirichlet parameters add up). `I(Y⃗;P)` and `I(Y⃗;T)` do not change. Probabilities are kept relative to those of a *typical*
-//! report, `Q_{y|x} = π_y c_{yx}` with `π = Q E P`: at high privacy all `c` are close to 1, and what is learned is of the order of
-//! their squared deviations, which differences of entropies would lose.
+//! Outputs with proportional rows are merged and impossible ones dropped; inputs with equal columns are
+//! merged (their Dirichlet parameters add). `I(Y⃗;P)` and `I(Y⃗;T)` do not change. Probabilities are stored
+//! relative to those of a *typical* report, `Q_{y|x} = π_y c_{yx}` with `π = Q E P`: at high privacy all `c`
+//! are close to 1, and the information is of the order of their squared deviations, which differences of
+//! entropies would lose.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,7 @@ pub(crate) struct Reduced {
     pub typical: Vec<f64>,
     /// `c_{yx}`, by output.
     pub ratios: Vec<Vec<f64>>,
-    /// The parts of the prior with their weights.
+    /// The components of the prior with their weights.
     pub parts: Vec<(f64, Component)>,
 }
 
@@ -55,7 +56,7 @@ impl Reduced {
         }))
     }
 
-    /// Only the outputs reduced, for a custom prior, whose parts are not known.
+    /// Reduces only the outputs, for a custom prior, whose components are unknown.
     ///
     /// # Errors
     /// The canonical matrix is too large.
@@ -68,12 +69,12 @@ impl Reduced {
         Ok(Reduced { typical, ratios, parts: Vec::new() })
     }
 
-    /// Number of inputs that differ.
+    /// Number of distinct inputs.
     pub(crate) fn inputs(&self) -> usize {
         self.ratios[0].len()
     }
 
-    /// Number of outputs that differ.
+    /// Number of distinct outputs.
     pub(crate) fn outputs(&self) -> usize {
         self.typical.len()
     }
@@ -106,7 +107,7 @@ impl Reduced {
     }
 }
 
-/// The parts of a prior, on the inputs that are left if the protocol was reduced.
+/// The components of a prior, on the remaining inputs if the protocol was reduced.
 pub(crate) fn prior_parts<'a>(prior: &'a Prior, reduced: Option<&Reduced>) -> PriorParts<'a> {
     match (prior, reduced) {
         (Prior::Custom(_), _) | (_, None) => PriorParts::new(prior),
@@ -114,7 +115,7 @@ pub(crate) fn prior_parts<'a>(prior: &'a Prior, reduced: Option<&Reduced>) -> Pr
     }
 }
 
-/// Numbers the different columns in order of appearance: how many there are, and the number of each.
+/// Numbers the distinct columns in order of appearance: how many there are, and the index of each column.
 fn equal_columns(rows: &[Vec<f64>]) -> (usize, Vec<usize>) {
     let scales: Vec<f64> = rows
         .iter()

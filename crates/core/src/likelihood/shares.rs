@@ -1,35 +1,43 @@
-//! Randomised response with any number of reports: independent shares that happen to sum to 1.
+//! Randomised response with any number of reports: independent shares conditioned to sum to 1.
 //!
 //! # The picture
-//! Under a Dirichlet prior the posterior density after reports of randomised response is a product of one factor for each value,
+//! Under a Dirichlet prior the posterior density after reports of randomised response is a product of one
+//! factor per value,
 //!
 //! ```text
 //! p(P | s) ∝ Π_x f_x(P_x)  on  Σ_x P_x = 1,      f_x(p) = p^{α_x−1} (1 + βp)^{s_x} e^{−λp},      β = e^ε − 1
 //! ```
 //!
-//! The tilt `e^{−λp}` changes nothing where the sum is 1, and makes each `f_x` a density on `(0, ∞)` with a total `F_x`. So the posterior is the law of *independent* shares
-//! `P_x ~ f_x/F_x`, given that they sum to 1.
+//! The tilt `e^{−λp}` is constant where the sum is 1, and makes each `f_x` an integrable density on `(0, ∞)`
+//! with integral `F_x`. So the posterior is the law of *independent* shares `P_x ~ f_x/F_x`, conditioned to
+//! sum to 1.
 //!
 //! # Method
-//! With `d` the density of the sum of the shares, `E[Π_x (1 + βP_x)^{s_x}] = Γ(α0)/ΠΓ(α_x) · e^λ ΠF_x · d(1)`. `d` is an inverse Fourier transform of the product of the
-//! characteristic functions `ψ_x`, and the trapezoidal rule finds it to all digits from a few dozen frequencies: its only error is `d` many standard deviations away. The marginal density of `P_x` is
-//! `f_x(p) d_x(1 − p)`, `d_x` being the density of the sum of the others. `λ` is chosen such that the means of the shares sum to about 1.
+//! With `d` the density of the sum of the shares,
+//! `E[Π_x (1 + βP_x)^{s_x}] = Γ(α0)/ΠΓ(α_x) · e^λ ΠF_x · d(1)`. `d` is an inverse Fourier transform of the
+//! product of the characteristic functions `ψ_x`. The trapezoidal rule gives it to full accuracy from a few
+//! dozen frequencies: the only error is aliasing, `d` many standard deviations away. The marginal density of
+//! `P_x` is `f_x(p) d_x(1 − p)`, where `d_x` is the density of the sum of the others. `λ` is chosen so that
+//! the means of the shares sum to about 1.
 //!
-//! Around its peak `p*` in `v = ln p/p*` a factor is written without cancellation, whatever `s`:
+//! Around its peak `p*`, in `v = ln p/p*`, a factor can be written without cancellation, whatever `s`:
 //!
 //! ```text
 //! ln p f(p) = const + s L(β(p − p*)/(1 + βp*)) − α (e^v − 1 − v),      L(z) = ln(1 + z) − z
 //! ```
 //!
-//! Draws are exact and independent: all shares but the widest of those away from 0 are drawn, and taken with a probability proportional to the density of that one at what
-//! is missing to 1.
+//! Draws are exact and independent: the widest of the shares that are away from 0 is left out, all others are
+//! drawn, and the draw is accepted with probability proportional to the density of that share at the
+//! remainder to 1.
 //!
 //! # Cost
-//! About a thousand nodes times a hundred frequencies for each value, whatever the number of reports. A draw takes about `√a` trials.
+//! About a thousand nodes times a hundred frequencies per value, whatever the number of reports. A draw takes
+//! about `√a` proposals.
 //!
 //! # Where it does not apply
-//! `d_x` is smooth if at least one of the other shares is away from 0 by several of its standard deviations. Where one value has nearly all and the rest cannot be told from 0,
-//! [`Shares::without`] says `None`.
+//! `d_x` is smooth if at least one of the other shares is several of its standard deviations away from 0.
+//! Where one value has nearly all the mass and the rest cannot be distinguished from 0, [`Shares::without`]
+//! returns `None`.
 
 use std::f64::consts::PI;
 
@@ -41,22 +49,22 @@ use crate::numerics::search::bisect;
 use crate::numerics::special::{exp_m1_excess, ln_gamma, ln1p_excess};
 use crate::numerics::stop;
 
-/// Aliases of the density of a sum are so many standard deviations away.
+/// Distance of the aliases of the density of a sum, in standard deviations.
 const PERIOD: f64 = 40.0;
 
-/// Frequencies at most, in units of the inverse standard deviation of the sum; nodes resolve no more.
+/// Largest frequency, in units of the inverse standard deviation of the sum; the nodes resolve no more.
 const MAX_FREQUENCY: f64 = 20.0;
 
-/// A characteristic function below this has ended: its rounding errors are a tenth of it.
+/// A characteristic function is cut off below this: rounding errors are then a tenth of it.
 const ENDED: f64 = 1e-14;
 
-/// Densities of a sum below this part of the largest are rounding errors.
+/// Densities of a sum below this share of the largest are rounding errors.
 const ROUNDING: f64 = 1e-13;
 
 /// Relative agreement of the rules that integrate a factor.
 const AGREEMENT: f64 = 1e-14;
 
-/// The means of the shares sum to 1 within so many standard deviations.
+/// The means of the shares sum to 1 within this many standard deviations.
 const MAX_OFFSET: f64 = 0.5;
 
 /// The factor of one value, as a density on `(0, ∞)`.
@@ -112,7 +120,7 @@ impl Share {
         sums
     }
 
-    /// `ln f(p)`, up to a constant; nothing is below 0.
+    /// `ln f(p)`, up to a constant; `−∞` below 0.
     fn ln_density(&self, p: f64) -> f64 {
         if p <= 0.0 {
             return f64::NEG_INFINITY;
@@ -121,7 +129,7 @@ impl Share {
         self.ln_fall(v) - v
     }
 
-    /// Where `f` itself has its peak away from 0: the larger root of `α − 1 + sβp/(1 + βp) = λp`.
+    /// The mode of `f` itself away from 0: the larger root of `α − 1 + sβp/(1 + βp) = λp`.
     fn density_peak(&self, beta: f64, lambda: f64) -> f64 {
         let (less, b) = (self.alpha - 1.0, lambda - (self.alpha - 1.0 + self.reports) * beta);
         let root = (b * b + 4.0 * lambda * beta * less).max(0.0).sqrt();
@@ -145,16 +153,16 @@ fn ln_fall(alpha: f64, reports: f64, reach: f64, v: f64) -> f64 {
     own - alpha * exp_m1_excess(v)
 }
 
-/// A step function above a density with one peak, to draw from it by rejection.
+/// A step function above a unimodal density, for rejection sampling.
 struct Envelope {
-    /// Ends of the steps, and the masses up to each.
+    /// Ends of the steps, and the cumulative masses.
     edges: Vec<f64>,
     below: Vec<f64>,
     ln_heights: Vec<f64>,
 }
 
 impl Envelope {
-    /// The largest value in a panel is at the end that is closer to the peak, which is at 0 and an edge.
+    /// The largest value in a panel is at the end closer to the peak, which is at 0 and is itself an edge.
     fn new(panels: &Panels, ln_at: &dyn Fn(f64) -> f64) -> Self {
         let edges = panels.edges_between();
         let at: Vec<f64> = edges.iter().map(|v| ln_at(*v)).collect();
@@ -186,15 +194,15 @@ impl Envelope {
 pub(crate) struct Shares {
     shares: Vec<Share>,
     lambda: f64,
-    /// The sum of all means less 1.
+    /// The sum of all means minus 1.
     offset: f64,
     variance: f64,
-    /// The share that draws leave for last, and the largest value of its `ln f`.
+    /// The share that draws leave out, and the largest value of its `ln f`.
     last: Option<(usize, f64)>,
 }
 
 impl Shares {
-    /// For the Dirichlet parameters `alpha` and so many reports of each value.
+    /// For the Dirichlet parameters `alpha` and the number of reports of each value.
     pub(crate) fn new(alpha: &[f64], beta: f64, s: &[u64]) -> Self {
         let mut shares = Shares::tilted(alpha, beta, s, first_tilt(alpha, beta, s));
         // Newton's method: d/dλ of the sum of the means is minus the variance of the sum.
@@ -217,7 +225,7 @@ impl Shares {
         Shares { shares, lambda, offset, variance, last }
     }
 
-    /// The logarithm of the density of the sum of all shares at 1, or `None` if that is not smooth.
+    /// The log density of the sum of all shares at 1, or `None` if it is not smooth.
     pub(crate) fn ln_sum_at_1(&self) -> Option<f64> {
         let density = self.sum()?.at(-self.offset);
         (density > 0.0).then(|| density.ln())
@@ -230,7 +238,7 @@ impl Shares {
         ln_gamma(alpha_0) + self.lambda + totals + ln_sum_at_1
     }
 
-    /// The law of the sum of all shares.
+    /// The distribution of the sum of all shares.
     fn sum(&self) -> Option<Sum> {
         let grid = Grid::new(self.variance);
         let mut product = vec![c64::new(1.0, 0.0); grid.count];
@@ -240,7 +248,7 @@ impl Shares {
         Sum::new(product, grid, self.variance)
     }
 
-    /// For each value the law of the sum of the others; `None` if one of them is not smooth.
+    /// For each value the distribution of the sum of the others; `None` if one of them is not smooth.
     pub(crate) fn without(&self) -> Option<Vec<Sum>> {
         let grid = Grid::new(self.variance);
         let transforms: Vec<Vec<c64>> =
@@ -257,7 +265,7 @@ impl Shares {
             let mut others = before.clone();
             times(&mut others, after);
             let variance = self.variance_without(x);
-            // Where this share is most of the sum, the others want a grid of their own.
+            // Where this share is most of the sum, the others need their own grid.
             let own = variance < 0.5 * self.variance;
             sums.push(if own { self.sum_without(x) } else { Sum::new(others, grid, variance) }?);
             times(&mut before, transform);
@@ -280,29 +288,31 @@ impl Shares {
         Sum::new(product, grid, variance)
     }
 
-    /// The logarithm of the density of `ln P_x` under the posterior, up to a constant, at `ln p`; `others` is the law of the sum of the others.
+    /// The log posterior density of `ln P_x` at `ln p`, up to a constant; `others` is the distribution of the
+    /// sum of the others.
     pub(crate) fn ln_marginal(&self, x: usize, others: &Sum, ln_p: f64) -> f64 {
         let share = &self.shares[x];
         let v = ln_p - share.peak.ln();
         share.ln_fall(v) + others.ln_at(share.mean - share.peak - share.peak * v.exp_m1() - self.offset)
     }
 
-    /// The integral that the exponential of [`Shares::ln_marginal`] must have, as a logarithm, given [`Shares::ln_sum_at_1`].
+    /// The log of the integral that the exponential of [`Shares::ln_marginal`] must have, given
+    /// [`Shares::ln_sum_at_1`].
     pub(crate) fn ln_marginal_total(&self, x: usize, ln_sum_at_1: f64) -> f64 {
         ln_sum_at_1 + self.shares[x].panels.ln_total()
     }
 
-    /// Relative errors of [`Shares::ln_marginal`] that come from those of `ln p`.
+    /// Relative errors of [`Shares::ln_marginal`] due to the rounding of `ln p`.
     pub(crate) fn rounding(&self, x: usize) -> f64 {
         (32.0 * f64::EPSILON * self.shares[x].mean / self.shares[x].variance.sqrt()).max(1e-13)
     }
 
-    /// Whether there can be draws: one share at least is away from 0.
+    /// Whether draws are possible: at least one share is away from 0.
     pub(crate) fn has_draws(&self) -> bool {
         self.last.is_some()
     }
 
-    /// An exact draw of the distribution; empty if there are none.
+    /// An exact draw of the distribution; empty if draws are not possible.
     pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Vec<f64> {
         let Some((last, ln_top)) = self.last else { return Vec::new() };
         loop {
@@ -319,7 +329,8 @@ impl Shares {
     }
 }
 
-/// The widest of the shares that are away from 0, with the largest value of its `ln f`. Nearer to 0 a density with `α < 1` has no largest value, and may have most of its mass there.
+/// The widest of the shares that are away from 0, with the largest value of its `ln f`. Closer to 0 a density
+/// with `α < 1` is unbounded, and may have most of its mass there.
 fn last_drawn(shares: &[Share], beta: f64, lambda: f64) -> Option<(usize, f64)> {
     /// Standard deviations between a share and 0: a normal density is `e^−40` there.
     const AWAY: f64 = 9.0;
@@ -330,7 +341,7 @@ fn last_drawn(shares: &[Share], beta: f64, lambda: f64) -> Option<(usize, f64)> 
     ln_top.is_finite().then_some((last, ln_top))
 }
 
-/// A tilt with which the peaks of the shares sum to 1, by bisection; `α0 ≤ λ ≤ α0 + n`.
+/// A tilt for which the peaks of the shares sum to 1, by bisection; `α0 ≤ λ ≤ α0 + n`.
 fn first_tilt(alpha: &[f64], beta: f64, s: &[u64]) -> f64 {
     let alpha_0: f64 = alpha.iter().sum();
     let n = s.iter().sum::<u64>() as f64;
@@ -343,7 +354,7 @@ fn times(product: &mut [c64], factor: &[c64]) {
     product.iter_mut().zip(factor).for_each(|(product, factor)| *product *= factor);
 }
 
-/// The frequencies `jδ` at which characteristic functions are found.
+/// The frequencies `jδ` at which characteristic functions are evaluated.
 #[derive(Clone, Copy)]
 struct Grid {
     step: f64,
@@ -362,12 +373,12 @@ pub(crate) struct Sum {
     transform: Vec<c64>,
     step: f64,
     variance: f64,
-    /// Below this a density is rounding errors.
+    /// Densities below this are rounding errors.
     rounding: f64,
 }
 
 impl Sum {
-    /// From its characteristic function, if that ends.
+    /// From its characteristic function, if that decays far enough.
     fn new(mut transform: Vec<c64>, grid: Grid, variance: f64) -> Option<Self> {
         let end = transform.iter().rposition(|psi| psi.norm_sqr() > ENDED * ENDED)?;
         if end + 1 >= transform.len() {
@@ -378,7 +389,7 @@ impl Sum {
         Some(Sum { transform, step: grid.step, variance, rounding: ROUNDING * top })
     }
 
-    /// The density so far from the mean.
+    /// The density at distance `off` from the mean.
     fn at(&self, off: f64) -> f64 {
         let turn = c64::from_polar(1.0, self.step * off);
         // Horner's scheme for Σ_j ψ_j turn^j.
@@ -386,7 +397,8 @@ impl Sum {
         (2.0 * sum.re - 1.0) * self.step / (2.0 * PI)
     }
 
-    /// Its logarithm; where it is lost in rounding errors, that of a normal density, so that there is one peak.
+    /// Its logarithm. Where the density is lost in rounding errors, that of a normal density, so that there
+    /// is only one peak.
     fn ln_at(&self, off: f64) -> f64 {
         let density = if off * off > 144.0 * self.variance { 0.0 } else { self.at(off) };
         if density > self.rounding {
@@ -403,7 +415,7 @@ mod tests {
     use crate::model::prior::Dirichlet;
     use crate::numerics::random::generator;
 
-    /// The products of polynomials are exact, but their cost grows with the reports.
+    /// The products of polynomials are exact, but their cost grows with the number of reports.
     #[test]
     fn evidence_is_that_of_the_polynomials() {
         for (alpha, epsilon, s) in [
@@ -425,8 +437,9 @@ mod tests {
         }
     }
 
-    /// Means and variances of 4,000 draws against the marginals, each off by more than 4 of its standard errors with probability 6e-5. The second case has a value that is
-    /// either absent or 2.5 standard deviations of its noise: its density has an infinite peak at 0 and another one beside it.
+    /// Means and variances of 4,000 draws against the marginals; each is off by more than 4 of its standard
+    /// errors with probability 6e-5. The second case has a value that is either absent or 2.5 standard
+    /// deviations of its noise: its density has an infinite peak at 0 and another mode beside it.
     #[test]
     fn draws_have_the_moments_of_the_marginals() {
         let lies = 1e9 / (2.0 + 0.1f64.exp());

@@ -1,8 +1,9 @@
-//! The likelihood of tallies, without `b × a` work.
+//! The likelihood of tallies, without `O(b × a)` work.
 //!
-//! Every output that was reported is a *row* `(QP)_y = e^{ln_scale} (base + Σ_x gain_x P_x)`: what the least likely inputs have in common, and what
-//! the *members* have beyond it. For unary encoding, local hash and subset selection the members are the reported set, for randomised response the reported value.
-//! Rows that are proportional are one row; so local hash with a few inputs has few rows, however many users there are.
+//! Every reported output is a *row* `(QP)_y = e^{ln_scale} (base + Σ_x gain_x P_x)`: the probability of the
+//! least likely inputs, and the gain of the *members* beyond it. For unary encoding, local hash and subset
+//! selection the members are the reported set, for randomised response the reported value. Proportional rows
+//! are merged; so local hash with a few inputs has few rows, however many users there are.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +19,7 @@ use crate::model::tallies::Tallies;
 use crate::numerics::random::multinomial;
 use crate::numerics::stop::check;
 
-/// Most members of all rows: 1.5 GiB.
+/// The largest number of members of all rows: 1.5 GiB.
 const MAX_MEMBERS: usize = 1 << 27;
 
 /// The likelihood of tallies.
@@ -33,7 +34,7 @@ pub(crate) struct SparseRows {
     ln_scale: f64,
 }
 
-/// One row: its count, base, and where its members end.
+/// One row: its count, base, and the end of its members.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     count: u64,
@@ -41,7 +42,8 @@ struct Row {
     end: usize,
 }
 
-/// A row with the inputs that are more likely than the least likely ones. The largest entry is 1.
+/// A row with its members: the inputs that are more likely than the least likely ones. The largest entry is
+/// 1.
 pub(crate) struct RowView<'a> {
     pub count: u64,
     pub base: f64,
@@ -72,7 +74,7 @@ struct SparseRow {
 }
 
 impl SparseRow {
-    /// Equal for rows that differ by rounding only.
+    /// Equal for rows that differ only by rounding.
     fn digits(&self) -> Vec<u64> {
         self.gains.iter().map(|gain| (gain * 44f64.exp2()).round() as u64).collect()
     }
@@ -139,7 +141,7 @@ impl SparseRows {
         })
     }
 
-    /// How often each value was surely held, if every report tells all or nothing.
+    /// How many users surely hold each value, if every report reveals everything or nothing.
     pub(crate) fn certain(&self) -> Option<Vec<u64>> {
         let mut known = vec![0; self.a];
         for row in self.rows() {
@@ -153,7 +155,7 @@ impl SparseRows {
         Some(known)
     }
 
-    /// Those rows of which `wanted` says so.
+    /// The rows for which `wanted` is true.
     fn only(&self, wanted: impl Fn(usize) -> bool) -> Self {
         let mut kept = SparseRows { rows: Vec::new(), members: Vec::new(), gains: Vec::new(), ..*self };
         for (_, row) in self.rows().enumerate().filter(|(i, _)| wanted(*i)) {
@@ -315,7 +317,7 @@ fn sparse(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
     }
 }
 
-/// The row of an output that only tells whether the input is one of the members.
+/// The row of an output that only reveals whether the input is one of the members.
 fn of_set(protocol: &Protocol, output: &Output, members: Vec<u32>) -> Result<SparseRow> {
     let a = protocol.inputs();
     let outside = (0..a).find(|x| members.get(*x) != Some(&(*x as u32))).filter(|_| members.len() < a);
@@ -339,7 +341,7 @@ fn dense(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
             protocol.row_into(row, &mut values)?;
             values.iter().map(|q| q.ln()).collect()
         }
-        // Too many rows to be numbered.
+        // Too many rows to number.
         Err(_) => (0..a).map(|x| protocol.ln_probability(output, x)).collect::<Result<_>>()?,
     };
     let ln_scale = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);

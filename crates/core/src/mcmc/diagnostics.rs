@@ -1,7 +1,9 @@
-//! How well Markov chains agree: split R-hat of ranks, bulk and tail effective sample sizes.
+//! Convergence of Markov chains: rank-normalised split R-hat, bulk and tail effective sample sizes.
 //!
-//! Each chain is cut in halves. Values are replaced by normal scores of their ranks, so that heavy tails do no harm; the tail size is the smaller one
-//! of the indicators of the 5 % and 95 % quantiles. (A. Vehtari et al., Rank-normalization, folding, and localization: an improved R-hat, Bayesian Analysis 16, 2021.)
+//! Each chain is split in halves. Values are replaced by normal scores of their ranks, so that heavy tails do
+//! no harm. The tail effective sample size is the smaller of those of the 5 % and 95 % quantile indicators.
+//! (A. Vehtari et al., Rank-normalization, folding, and localization: an improved R-hat, Bayesian Analysis
+//! 16, 2021.)
 
 use crate::numerics::special::normal_quantile;
 
@@ -13,7 +15,7 @@ pub(crate) struct Agreement {
     pub tail: f64,
 }
 
-/// The agreement of chains of equal, even length.
+/// The diagnostics of chains of equal, even length.
 pub(crate) fn agreement(chains: &[Vec<f64>]) -> Agreement {
     let halves: Vec<&[f64]> = chains.iter().flat_map(|c| [&c[..c.len() / 2], &c[c.len() / 2..]]).collect();
     let all: Vec<f64> = halves.concat();
@@ -52,7 +54,7 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The mean variance within chains, and the variance of all.
+/// The mean within-chain variance, and the pooled variance estimate.
 fn variances(chains: &[Vec<f64>]) -> (f64, f64) {
     let n = chains[0].len() as f64;
     let means: Vec<f64> = chains.iter().map(|c| mean(c)).collect();
@@ -90,7 +92,7 @@ fn sample_size(chains: &[Vec<f64>]) -> f64 {
         smallest = smallest.min(pair);
         time += 2.0 * smallest;
     }
-    // Antithetic chains may be better than independent ones, but not without bound.
+    // Antithetic chains may beat independent draws, but only by a bounded factor.
     count / time.max(1.0 / count.log10())
 }
 
@@ -100,7 +102,7 @@ mod tests {
     use chacha20::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 
-    /// Autoregressive chains: `v' = ρ v + noise` have `S (1−ρ)/(1+ρ)` effective draws.
+    /// Autoregressive chains: `v' = ρ v + noise` has `S (1−ρ)/(1+ρ)` effective draws.
     fn chains(rho: f64, length: usize, shift: f64) -> Vec<Vec<f64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let chain = |i: usize| {
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn correlated_chains_have_fewer_effective_draws() {
-        // The estimates scatter by some 10 % at this length; 30 % is never seen.
+        // The estimates vary by about 10 % at this length; 30 % is never seen.
         for (rho, expected) in [(0.0, 8000.0), (0.5, 8000.0 / 3.0), (0.9, 8000.0 / 19.0)] {
             let found = agreement(&chains(rho, 2000, 0.0));
             assert!((found.bulk / expected - 1.0).abs() < 0.3, "{rho}: {found:?}");

@@ -1,20 +1,24 @@
-//! The evidence `m = E_prior e^{L(P)}` of reports, along a path from the prior to the posterior.
+//! The evidence `m = E_prior e^{L(P)}` of the reports, by thermodynamic integration from the prior to the
+//! posterior.
 //!
 //! # Method
 //! ```text
 //! ln m̂ = ∫_0^1 E_β[L̂] dβ,      ln m = ln m̂ + ∫_0^1 E_λ[D] dλ
 //! ```
-//! `E_β` is the mean under `prior · e^{βL̂}` and `E_λ` the mean under `prior · e^{L̂ + λD}`, with the followed likelihood `L̂` and `D = L − L̂`
-//! ([`super::target`]).
+//! `E_β` is the mean under `prior · e^{βL̂}` and `E_λ` the mean under `prior · e^{L̂ + λD}`, with the
+//! surrogate log-likelihood `L̂` and `D = L − L̂` ([`super::target`]).
 //!
-//! * The first integral takes a chain at each of some Gauss–Legendre nodes in `ln β`. The path is walked down from the posterior or up from an
-//!   exact draw of the prior, as a fair coin decides: what a chain lags behind has opposite signs in the two directions.
-//! * The second integral is the trapezoidal rule with its end correction, `½ (E_0[D] + E_1[D]) − (Var_1 D − Var_0 D)/12`: the derivative of `E_λ[D]` is
-//!   `Var_λ D`. What it leaves out is of the order of the fifth cumulant of `D` over 720. The chain for `λ = 1` accepts several moves that follow `L̂` at once, with
-//!   probability `min(1, e^{ΔD})`.
+//! * The first integral runs a chain at each of several Gauss–Legendre nodes in `ln β`. A fair coin decides
+//!   whether the path runs down from the posterior or up from an exact draw of the prior: the lag of a chain
+//!   has opposite signs in the two directions.
+//! * The second integral uses the trapezoidal rule with its end correction,
+//!   `½ (E_0[D] + E_1[D]) − (Var_1 D − Var_0 D)/12`: the derivative of `E_λ[D]` is `Var_λ D`. The remainder
+//!   is of the order of the fifth cumulant of `D` over 720. The chain for `λ = 1` proposes several moves
+//!   under `L̂` at once and accepts with probability `min(1, e^{ΔD})`.
 //!
-//! One walk is an estimate of `ln m` whose noise averages out over walks. A walk on which `D` varies by more than [`MAX_SPREAD`] answers that it is no number: the expansion
-//! does not overlap with the posterior there, and the trapezoidal rule would be silently wrong.
+//! One walk gives an estimate of `ln m` whose noise averages out over walks. A walk on which `D` varies by
+//! more than [`MAX_SPREAD`] returns NaN: the expansion does not overlap with the posterior there, and the
+//! trapezoidal rule would be silently wrong.
 
 use rand::{Rng, RngExt};
 
@@ -22,19 +26,20 @@ use super::target::{State, Target};
 use crate::numerics::gauss::legendre;
 use crate::numerics::stop::check;
 
-/// Sweeps of a chain at a node of the path before it is listened to, and while it is.
+/// Burn-in sweeps and recorded sweeps of a chain at a node of the path.
 const SWEEPS: [usize; 2] = [8, 44];
 
-/// Steps of the chains that find the means of `D`, and sweeps in each.
+/// Steps of the chains that estimate the means of `D`, and sweeps per step.
 const STEPS: [usize; 2] = [24, 6];
 
-/// Sweeps from a draw of the prior to the followed posterior, and steps from there to the posterior, where no draw of the posterior is known.
+/// If no draw of the posterior is available: sweeps from a prior draw to the surrogate posterior, and steps
+/// from there to the posterior.
 const APPROACH: [usize; 2] = [60, 12];
 
-/// Largest variance of `D` on a walk. Rows are chosen so that it is some twentieth of this.
+/// Largest variance of `D` on a walk. Exact rows are chosen so that it is about a twentieth of this.
 const MAX_SPREAD: f64 = 10.0;
 
-/// Most elementary steps of a walk that is made for a posterior: some seconds.
+/// Largest number of elementary steps of a walk for a posterior: a few seconds.
 const MOST_STEPS: f64 = 2e9;
 
 /// Whether a walk takes seconds rather than minutes.
@@ -43,7 +48,7 @@ pub(crate) fn is_affordable(target: &Target<'_>) -> bool {
     NODES * (SWEEPS[0] + SWEEPS[1]) as f64 * target.steps_a_sweep() <= MOST_STEPS
 }
 
-/// What one walk finds.
+/// The result of one walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
     /// An estimate of `ln m`; NaN if the expansion is too far from the likelihood.
@@ -52,7 +57,7 @@ pub(crate) struct Walk {
     pub(crate) mean_ln_likelihood: f64,
 }
 
-/// One walk, from a draw of the posterior where one is known.
+/// One walk, starting from a draw of the posterior if one is given.
 pub(crate) fn walk(target: &Target<'_>, start: Option<State>, rng: &mut dyn Rng) -> Walk {
     let mut state = start.unwrap_or_else(|| approach(target, rng));
     let posterior = posterior_means(target, &mut state, STEPS[0], rng);
@@ -67,7 +72,7 @@ pub(crate) fn walk(target: &Target<'_>, start: Option<State>, rng: &mut dyn Rng)
     }
 }
 
-/// A state that is nearly a draw of the posterior.
+/// An approximate draw of the posterior.
 fn approach(target: &Target<'_>, rng: &mut dyn Rng) -> State {
     let mut state = target.prior_state(rng);
     (0..APPROACH[0]).for_each(|_| target.sweep(&mut state, 1.0, rng));
@@ -93,7 +98,7 @@ impl Means {
     }
 }
 
-/// The chain for the posterior itself: some sweeps that follow `L̂`, accepted or rejected together by `D`.
+/// The chain for the posterior itself: several sweeps under `L̂` are accepted or rejected together by `D`.
 fn posterior_means(target: &Target<'_>, state: &mut State, steps: usize, rng: &mut dyn Rng) -> Means {
     let mut difference = target.difference(state);
     let mut pairs = Vec::with_capacity(steps);
@@ -110,7 +115,7 @@ fn posterior_means(target: &Target<'_>, state: &mut State, steps: usize, rng: &m
     Means::of(&pairs)
 }
 
-/// The same for the followed posterior, which needs no second acceptance.
+/// The same for the surrogate posterior, which needs no second acceptance step.
 fn followed_means(target: &Target<'_>, state: &mut State, rng: &mut dyn Rng) -> Means {
     if !target.is_expanded() {
         return Means { followed: 0.0, difference: 0.0, difference_variance: 0.0 };
@@ -150,7 +155,8 @@ fn path(target: &Target<'_>, posterior: State, rng: &mut dyn Rng) -> (f64, Means
     (integral, top.unwrap_or_else(|| followed_means(target, &mut state, rng)))
 }
 
-/// A `β` at which the posterior is still the prior: `L̂` varies under the prior by some `1/β`.
+/// A `β` at which the tempered posterior is still close to the prior: `L̂` varies under the prior by about
+/// `1/β`.
 fn lowest(target: &Target<'_>, rng: &mut dyn Rng) -> f64 {
     const DRAWS: usize = 24;
     let values: Vec<f64> = (0..DRAWS).map(|_| target.followed(&target.prior_state(rng))).collect();
@@ -159,7 +165,7 @@ fn lowest(target: &Target<'_>, rng: &mut dyn Rng) -> f64 {
     (0.1 / variance.sqrt()).clamp(1e-14, 0.5)
 }
 
-/// `E_β[L̂]`, by a chain that goes on from where the last node left it.
+/// `E_β[L̂]`, by a chain that continues from the last node.
 fn mean_followed(target: &Target<'_>, state: &mut State, beta: f64, rng: &mut dyn Rng) -> f64 {
     let [before, listened] = SWEEPS;
     (0..before).for_each(|_| target.sweep(state, beta, rng));
@@ -179,8 +185,8 @@ mod tests {
     use crate::mcmc::target::ChainPrior;
     use crate::numerics::random::generator;
 
-    /// Rows that are all followed exactly and rows that are all expanded give the same evidence, and both that of a sum over a fine grid. Four standard errors of 64 walks: false
-    /// alarm 2e-4 for these fixed seeds.
+    /// All rows exact and all rows expanded give the same evidence, and both match a sum over a fine grid.
+    /// Four standard errors of 64 walks: false alarm 2e-4 for these fixed seeds.
     #[test]
     fn expanded_rows_give_the_evidence_of_exact_ones() {
         let row = |i: usize| [0.4 + 0.02 * (i % 40) as f64, 1.2 - 0.015 * (i % 50) as f64];

@@ -1,4 +1,4 @@
-//! Markov chains on the simplex, and the evidence they give.
+//! Markov chains on the simplex, and the evidence computed from them.
 //!
 //! ```text
 //! reports → RowLikelihood → Target (prior · e^{βL̂}, moves) → evidence by thermodynamic integration
@@ -7,10 +7,10 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `diagnostics` | whether chains agree: R-hat and effective sample sizes |
+//! | `diagnostics` | convergence: R-hat and effective sample sizes |
 //! | `quadratic` | a second-order expansion of a log-likelihood |
-//! | `target` | which rows of the likelihood are followed exactly and which by their expansion; the tempered density and its moves |
-//! | `evidence` | `ln m = ∫_0^1 E_β[L] dβ`, with the correction for the rows that are only expanded |
+//! | `target` | which rows of the likelihood are exact and which are expanded; the tempered density and its moves |
+//! | `evidence` | `ln m = ∫_0^1 E_β[L] dβ`, with the correction for the expanded rows |
 
 pub(crate) mod diagnostics;
 pub(crate) mod evidence;

@@ -4,12 +4,12 @@
 pub(crate) struct Quadratic {
     centre: Vec<f64>,
     gradient: Vec<f64>,
-    /// The negative second derivative, by rows.
+    /// The negative Hessian, in row-major order.
     curvature: Vec<f64>,
 }
 
 impl Quadratic {
-    /// The expansion around `centre`, from its gradient and its negative second derivative there.
+    /// The expansion around `centre`, from the gradient and the negative Hessian there.
     pub(crate) fn new(centre: Vec<f64>, (gradient, curvature): (Vec<f64>, Vec<f64>)) -> Self {
         Quadratic { centre, gradient, curvature }
     }
@@ -22,7 +22,7 @@ impl Quadratic {
         self.gradient.iter().zip(lines).map(|(g, line)| g - pull(line)).collect()
     }
 
-    /// `q(p)`, from the gradient there: the mean of both gradients times the deviation.
+    /// `q(p)`, from the gradient there: the mean of the two gradients times the deviation.
     pub(crate) fn value(&self, p: &[f64], gradient: &[f64]) -> f64 {
         let terms = p.iter().zip(&self.centre).zip(self.gradient.iter().zip(gradient));
         terms.map(|((p, c), (g, h))| 0.5 * (p - c) * (g + h)).sum()
@@ -35,7 +35,7 @@ impl Quadratic {
         j(x, x) + j(other, other) - j(x, other) - j(other, x)
     }
 
-    /// Updates the gradient after a step of mass from `other` to `x`.
+    /// Updates the gradient after moving mass `step` from `other` to `x`.
     pub(crate) fn exchange(&self, gradient: &mut [f64], x: usize, other: usize, step: f64) {
         let a = self.centre.len();
         let [own, others] = [x, other].map(|v| &self.curvature[v * a..][..a]);

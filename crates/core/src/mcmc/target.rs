@@ -1,19 +1,25 @@
-//! The posterior that chains walk on: `prior · e^{βL̂}`, where `L̂` follows the log-likelihood `L`.
+//! The distribution that the chains sample: `prior · e^{βL̂}`, where the surrogate `L̂` approximates the
+//! log-likelihood `L`.
 //!
-//! # The followed likelihood
-//! A step of a chain moves mass between two values and needs the change of `L`. Summed over all different reports that is `O(n)` a step.
-//! So the rows are split in two:
+//! # The surrogate likelihood
+//! A step of a chain moves mass between two values and needs the change of `L`. Summed over all distinct
+//! reports that is `O(n)` per step. So the rows are split in two:
 //!
-//! * *exact* rows, whose logarithm is far from quadratic over the posterior: few values, low privacy, rare values;
-//! * all others, replaced by one *quadratic* expansion around the posterior mean, at `O(a)` a step whatever `n`.
+//! * *exact* rows, whose logarithm is far from quadratic over the posterior: few values, low privacy, rare
+//!   values;
+//! * all others, replaced by one *quadratic* expansion around the posterior mean, at `O(a)` per step whatever
+//!   `n`.
 //!
-//! `L̂` is the sum of both and `D = L − L̂` what the expansion leaves out. Rows become exact in the order of what they add to `D`, until the variance of `D` over the posterior
-//! is at most [`MAX_VARIANCE`]. With few different reports all rows are exact and `D = 0`.
+//! `L̂` is the sum of both, and `D = L − L̂` is the error of the expansion. Rows become exact in order of
+//! their contribution to `D`, until the variance of `D` over the posterior is at most [`MAX_VARIANCE`]. With
+//! few distinct reports all rows are exact and `D = 0`.
 //!
 //! # The moves
-//! An *exchange* moves mass between two values, `P_x + P_{x'}` fixed, by slice sampling in the log-odds, shrinking from the whole range: no step sizes, no tuning, good
-//! at the boundary of the simplex. A move *along a ridge* goes in a direction in which the likelihood is nearly flat and which no pair of values spans: in the same way, in
-//! the log-odds of the chord of the simplex in that direction. A protocol that is not faithful has such directions.
+//! An *exchange* moves mass between two values, with `P_x + P_{x'}` fixed, by slice sampling in the log-odds,
+//! shrinking from the whole range: no step sizes, no tuning, and it works at the boundary of the simplex. A
+//! move *along a ridge* follows a direction in which the likelihood is nearly flat and which no pair of
+//! values spans. It also uses slice sampling, in the log-odds along the chord of the simplex in that
+//! direction. A protocol that is not faithful has such directions.
 
 use faer::{Mat, Side};
 use rand::{Rng, RngExt};
@@ -25,19 +31,20 @@ use crate::model::prior::{Component, CustomPrior, Dirichlet, PriorParts};
 use crate::numerics::random::sample_ln_dirichlet;
 use crate::numerics::stop::check;
 
-/// Largest variance of `D` over the posterior. What the evidence leaves out of `D` is of the order of its fifth cumulant over 720.
+/// Largest variance of `D` over the posterior. The evidence neglects terms of the order of the fifth cumulant
+/// of `D` over 720.
 const MAX_VARIANCE: f64 = 0.5;
 
-/// Most entries of exact rows: 128 MiB.
+/// Largest number of entries of exact rows: 128 MiB.
 const MAX_EXACT_ENTRIES: usize = 1 << 24;
 
-/// Steps of expectation maximisation towards the first centre.
+/// Steps of expectation maximisation to find the first centre.
 const MAXIMISATION_STEPS: usize = 30;
 
-/// Sweeps of a chain that finds the centre, and how many of them come before the first that counts.
+/// Sweeps of the chain that finds the centre, and how many of them are burn-in.
 const CENTRE_SWEEPS: [usize; 2] = [80, 30];
 
-/// Sweeps between two draws that judge the expansion.
+/// Sweeps between two of the draws used to assess the expansion (thinning).
 const DRAW_SPACING: usize = 2;
 
 /// Rounds of centring and splitting.
@@ -46,11 +53,11 @@ const ROUNDS: usize = 5;
 /// A direction is a ridge if the information along it is below this share of the largest.
 const FLAT: f64 = 0.01;
 
-/// Most ridges, and most inputs for which they are looked for.
+/// The largest number of ridges, and the largest number of inputs for which we look for them.
 const MAX_RIDGES: usize = 16;
 const MAX_RIDGE_INPUTS: usize = 128;
 
-/// The prior of the chains: one Dirichlet distribution, or one known by its density only.
+/// The prior of the chains: a Dirichlet distribution, or one given only by its density.
 #[derive(Clone)]
 pub(crate) enum ChainPrior<'a> {
     /// A Dirichlet distribution with these parameters.
@@ -68,7 +75,7 @@ impl ChainPrior<'_> {
         }
     }
 
-    /// The parameter of a value; flat for a custom prior.
+    /// The Dirichlet parameter of a value; 1 (flat) for a custom prior.
     fn alpha(&self, x: usize) -> f64 {
         match self {
             ChainPrior::Dirichlet(alpha) => alpha[x],
@@ -78,7 +85,7 @@ impl ChainPrior<'_> {
 }
 
 impl<'a> ChainPrior<'a> {
-    /// The prior of chains on one part of a prior; `None` for a point.
+    /// The chain prior for one component of a prior; `None` for a point.
     pub(crate) fn of_part(parts: &PriorParts<'a>, part: usize) -> Option<Self> {
         match parts {
             PriorParts::Custom(custom) => Some(ChainPrior::Custom(*custom)),
@@ -96,7 +103,7 @@ impl From<&Dirichlet> for ChainPrior<'_> {
     }
 }
 
-/// Where a chain is.
+/// The position of a chain.
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) ln_p: Vec<f64>,
@@ -114,7 +121,7 @@ pub(crate) struct Target<'a> {
     expanded: Option<Expanded<'a>>,
     ridges: Vec<Ridge>,
     centre: Vec<f64>,
-    /// `L` at the centre. What the chains follow is counted from there.
+    /// `L` at the centre. The chains work with `L̂` relative to this.
     pub(crate) origin: f64,
 }
 
@@ -152,7 +159,7 @@ impl ExactRows {
     }
 }
 
-/// The rows that are followed by their expansion.
+/// The expanded rows.
 struct Expanded<'a> {
     rows: ExpandedRows<'a>,
     quadratic: Quadratic,
@@ -183,7 +190,7 @@ impl<'a> Expanded<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// The posterior of these reports, with its rows split as they need it.
+    /// The posterior of these reports, with its rows split as needed.
     pub(crate) fn new(rows: &'a dyn RowLikelihood, prior: ChainPrior<'a>, rng: &mut dyn Rng) -> Self {
         let counts = rows.counts();
         let mut exact = vec![few(counts.len(), rows.inputs()); counts.len()];
@@ -197,7 +204,7 @@ impl<'a> Target<'a> {
             let draws = target.draws(rng);
             centre = mean(&draws);
             let more = rows_to_follow(rows, &counts, &exact, &draws, &centre);
-            // The first centre is often far off, and what is expanded there says little.
+            // The first centre is often far off, so an expansion there is uninformative.
             if more.is_empty() && round > 0 {
                 return Target::with_rows(rows, &prior, &exact, centre);
             }
@@ -209,7 +216,7 @@ impl<'a> Target<'a> {
         Target::with_rows(rows, &prior, &exact, centre)
     }
 
-    /// Follows the rows that are marked exactly, and the others by their expansion around `centre`.
+    /// Treats the marked rows exactly, and the others by their expansion around `centre`.
     pub(crate) fn with_rows(
         rows: &'a dyn RowLikelihood,
         prior: &ChainPrior<'a>,
@@ -230,7 +237,8 @@ impl<'a> Target<'a> {
         Target { prior: prior.clone(), exact: exact_rows, expanded, ridges: Vec::new(), centre, origin }
     }
 
-    /// The same with moves along ridges, which draws need and the evidence does not: along a ridge the likelihood hardly changes.
+    /// The same with moves along ridges. Draws need them and the evidence does not: along a ridge the
+    /// likelihood hardly changes.
     pub(crate) fn with_ridges(mut self, rows: &dyn RowLikelihood) -> Self {
         self.ridges = ridges(&self, rows, &self.centre);
         self
@@ -245,12 +253,13 @@ impl<'a> Target<'a> {
         Ridge { rows: self.exact.ratios(&direction), direction, curvature }
     }
 
-    /// Whether some rows are only expanded, so that `D` is not 0.
+    /// Whether some rows are expanded, so that `D` is not 0.
     pub(crate) fn is_expanded(&self) -> bool {
         self.expanded.is_some()
     }
 
-    /// Elementary steps of a sweep, about: a slice takes some eight evaluations of the exact rows, and an update of the gradient.
+    /// Approximate elementary steps per sweep: a slice takes about eight evaluations of the exact rows and
+    /// one update of the gradient.
     pub(crate) fn steps_a_sweep(&self) -> f64 {
         let a = self.centre.len() as f64;
         a * (8.0 * self.exact.counts.len() as f64 + if self.is_expanded() { a } else { 0.0 })
@@ -268,7 +277,7 @@ impl<'a> Target<'a> {
         State { ratios: self.exact.ratios(&p), gradient: gradient.unwrap_or_default(), ln_p, p }
     }
 
-    /// `L̂`, from the origin.
+    /// `L̂`, relative to the origin.
     pub(crate) fn followed(&self, state: &State) -> f64 {
         let quadratic = self.expanded.as_ref().map(|e| e.quadratic.value(&state.p, &state.gradient));
         self.exact.ln_likelihood(&state.ratios) - self.exact.origin + quadratic.unwrap_or(0.0)
@@ -282,7 +291,7 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Draws of the followed posterior, for its mean and for what the expansion leaves out.
+    /// Draws of the surrogate posterior, for its mean and for the error of the expansion.
     fn draws(&self, rng: &mut dyn Rng) -> Vec<Vec<f64>> {
         let [sweeps, before] = CENTRE_SWEEPS;
         let mut state = self.prior_state(rng);
@@ -297,15 +306,15 @@ impl<'a> Target<'a> {
         draws
     }
 
-    /// As many moves as there are values. Reversible.
+    /// One move for each value. Reversible.
     pub(crate) fn sweep(&self, state: &mut State, beta: f64, rng: &mut dyn Rng) {
         self.moves(state, state.p.len(), beta, rng);
     }
 
-    /// So many moves, each between two random values or along a random ridge. Reversible.
+    /// The given number of moves, each between two random values or along a random ridge. Reversible.
     pub(crate) fn moves(&self, state: &mut State, count: usize, beta: f64, rng: &mut dyn Rng) {
         let a = state.p.len();
-        // Ratios that have become small carry the rounding errors of when they were large.
+        // Ratios that have become small still carry the rounding errors from when they were large.
         state.ratios = self.exact.ratios(&state.p);
         for _ in 0..count {
             check();
@@ -321,7 +330,8 @@ impl<'a> Target<'a> {
 
     /// Moves mass between two values by slice sampling in the log-odds of their shares.
     fn exchange(&self, state: &mut State, x: usize, other: usize, beta: f64, rng: &mut dyn Rng) {
-        // Rounding may carry two values that have all the mass beyond it, and a quantile then to 1.0000000000000002.
+        // If two values have all the mass, rounding may push the total above 1, and a quantile to
+        // 1.0000000000000002.
         let ln_total = ln_add(state.ln_p[x], state.ln_p[other]).min(0.0);
         let (total, here) = (ln_total.exp(), state.p[x]);
         let terms = self.terms(state, x, other);
@@ -360,7 +370,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The exact rows that tell two values apart.
+    /// The exact rows that distinguish two values.
     fn terms(&self, state: &State, x: usize, other: usize) -> Vec<Term> {
         let (p_x, p_other) = (state.p[x], state.p[other]);
         let rows = self.exact.column(x).iter().zip(self.exact.column(other)).enumerate();
@@ -400,7 +410,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// An exact row seen from two values: `R = base + own·p_x + other·p_x'`.
+/// An exact row as a function of two values: `R = base + own·p_x + other·p_x'`.
 struct Term {
     row: usize,
     base: f64,
@@ -421,7 +431,7 @@ struct Ridge {
 
 /// The part of a line that lies in the simplex: from where one value vanishes to where another does.
 struct Chord {
-    /// The value that vanishes, and the logarithm of the distance to there.
+    /// The value that vanishes, and the logarithm of the distance to that point.
     low: (usize, f64),
     high: (usize, f64),
     ln_length: f64,
@@ -438,17 +448,17 @@ impl Chord {
         ln_length.is_finite().then_some(Chord { low, high, ln_length })
     }
 
-    /// The log-odds of where the line is now.
+    /// The log-odds of the current position.
     fn now(&self) -> f64 {
         self.low.1 - self.high.1
     }
 
-    /// How far the log-odds `u` are from here.
+    /// The step from the current position to log-odds `u`.
     fn step(&self, u: f64) -> f64 {
         (self.ln_length + shares(u).0).exp() - self.low.1.exp()
     }
 
-    /// `ln p` at the log-odds `u`. The two values that may vanish keep their digits.
+    /// `ln p` at the log-odds `u`, accurate also for the two values that may vanish.
     fn ln_p(&self, p: &[f64], direction: &[f64], u: f64) -> Vec<f64> {
         let (step, (ln_share, ln_rest)) = (self.step(u), shares(u));
         let moved = |(p_x, v): (&f64, &f64)| (p_x + step * v).max(f64::MIN_POSITIVE).ln();
@@ -469,7 +479,7 @@ fn slice(
 ) -> Option<f64> {
     const MOST_TRIALS: usize = 200;
     let floor = ln_density(now) + (1.0 - rng.random::<f64>()).ln();
-    // Beyond these log-odds lies e^−40 of the prior's mass.
+    // Only e^−40 of the prior's mass lies beyond these log-odds.
     let (mut low, mut high) =
         ((-40.0 / alpha_low.min(1.0)).min(now - 1.0), (40.0 / alpha_high.min(1.0)).max(now + 1.0));
     for _ in 0..MOST_TRIALS {
@@ -487,7 +497,8 @@ fn shares(u: f64) -> (f64, f64) {
     (-(-u).exp().ln_1p(), -u.exp().ln_1p())
 }
 
-/// `Σ s ln r`. Factors with `s = 1` are multiplied before a logarithm is taken, which is several times faster.
+/// `Σ s ln r`. Factors with `s = 1` are multiplied before taking the logarithm, which is several times
+/// faster.
 fn ln_product(factors: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut product, mut sum) = (1.0f64, 0.0);
     for (ratio, count) in factors {
@@ -517,12 +528,13 @@ fn ridges(target: &Target<'_>, rows: &dyn RowLikelihood, centre: &[f64]) -> Vec<
         return Vec::new();
     }
     let curvature = rows.expansion(centre).1;
-    // Between distributions only: rows and columns are centred.
+    // Only differences of distributions matter: centre rows and columns.
     let line_mean = |x: usize| curvature[x * a..][..a].iter().sum::<f64>() / a as f64;
     let means: Vec<f64> = (0..a).map(line_mean).collect();
     let mean = means.iter().sum::<f64>() / a as f64;
     let centred = |x: usize, z: usize| curvature[x * a + z] - means[x] - means[z] + mean;
-    // The direction of all ones leaves the simplex. It gets the mean curvature, so that it is no ridge.
+    // The direction of all ones leaves the simplex. It gets the mean curvature, so that it is not taken for a
+    // ridge.
     let ones = (0..a).map(|x| centred(x, x)).sum::<f64>() / (a * a) as f64;
     let lifted = Mat::from_fn(a, a, |x, z| centred(x, z) + ones);
     let Ok(eigen) = lifted.self_adjoint_eigen(Side::Lower) else { return Vec::new() };
@@ -534,7 +546,7 @@ fn ridges(target: &Target<'_>, rows: &dyn RowLikelihood, centre: &[f64]) -> Vec<
         .collect()
 }
 
-/// Whether there are so few different reports that all rows are followed exactly.
+/// Whether there are so few distinct reports that all rows are treated exactly.
 pub(crate) fn few(rows: usize, a: usize) -> bool {
     rows <= 3 * a + 16
 }
@@ -562,7 +574,7 @@ fn mean(draws: &[Vec<f64>]) -> Vec<f64> {
     sum.iter().map(|s| s / total).collect()
 }
 
-/// The rows, besides those that are exact, that must be followed exactly for a variance of `D` within [`MAX_VARIANCE`].
+/// The additional rows that must be exact to bring the variance of `D` below [`MAX_VARIANCE`].
 fn rows_to_follow(
     rows: &dyn RowLikelihood,
     counts: &[f64],
@@ -590,7 +602,7 @@ fn rows_to_follow(
     let most = (MAX_EXACT_ENTRIES / centre.len()).saturating_sub(exact.iter().filter(|e| **e).count());
     let mut more = Vec::new();
     for (i, _) in order.into_iter().take(most) {
-        // Half of what is allowed, so that the next round seldom finds more.
+        // Aim at half the limit, so that the next round seldom needs more.
         if variance(&rest) <= 0.5 * MAX_VARIANCE {
             break;
         }

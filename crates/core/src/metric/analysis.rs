@@ -1,4 +1,4 @@
-//! A protocol under a prior, and any metric of the two by name.
+//! A protocol under a prior, and any of their metrics by name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -21,30 +21,30 @@ use crate::model::prior::Prior;
 use crate::model::protocol::Protocol;
 use crate::numerics::stop::{self, Stopped};
 
-/// What the caller may choose about a computation.
+/// Options of a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Wanted absolute error (standard error for Monte Carlo), in nats. `None` is `1e-4` for what does not depend on the number of
-    /// users, and `0.01` for Monte Carlo at a finite number of them.
+    /// Target absolute error (standard error for Monte Carlo), in nats. `None` means `1e-4` for quantities
+    /// that do not depend on the number of users, and `0.01` for Monte Carlo at a finite number of them.
     pub tolerance: Option<f64>,
     /// Seed of all random draws. The same seed gives the same answer on any number of threads.
     pub seed: u64,
-    /// Which method to use for what depends on the number of users.
+    /// The method for quantities that depend on the number of users.
     pub choice: Choice,
 }
 
 impl Settings {
-    /// Wanted error of what does not depend on the number of users.
+    /// Target error of quantities that do not depend on the number of users.
     pub(super) fn mean_tolerance(&self) -> f64 {
         self.tolerance.unwrap_or(1e-4)
     }
 }
 
-/// What is to be said about a number of which only a bracket is known.
+/// The warning for a number that is only bracketed.
 const BRACKETED: &str = "there are too many outputs to visit: known is only a bracket, between what one of the combined reports tells alone and what \
                          all of them can tell at most";
 
-/// A protocol under a prior. Numbers that several metrics need are computed once.
+/// A protocol under a prior. Quantities that several metrics need are computed once.
 pub struct Analysis<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
@@ -68,15 +68,15 @@ impl std::fmt::Debug for Analysis<'_> {
 }
 
 impl<'a> Analysis<'a> {
-    /// Puts a protocol under a prior, with default settings.
+    /// The analysis of a protocol under a prior, with default settings.
     ///
     /// # Errors
-    /// The prior is on another number of values than the protocol.
+    /// The prior and the protocol have different numbers of values.
     pub fn new(protocol: &'a Protocol, prior: &'a Prior) -> Result<Self> {
         Self::with_settings(protocol, prior, Settings::default())
     }
 
-    /// Puts a protocol under a prior.
+    /// The analysis of a protocol under a prior.
     ///
     /// # Errors
     /// As for [`new`](Analysis::new).
@@ -98,15 +98,16 @@ impl<'a> Analysis<'a> {
         })
     }
 
-    /// Lets `observer` hear of long computations, and end them with their best estimate so far.
+    /// Lets `observer` follow long computations, and end them with their best estimate so far.
     pub fn observed_by(mut self, observer: Observer<'a>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// The value of a metric, or why there is none. `users` is `n`, for the metrics that need it.
+    /// The value of a metric, or why it has none. `users` is `n`, for the metrics that need it.
     ///
-    /// A warning tells of Monte Carlo that ended, by an observer or by the largest number of draws, before the wanted error.
+    /// A warning is attached if Monte Carlo ended before the target error, because of an observer or the
+    /// largest number of draws.
     pub fn answer(&self, metric: Metric, users: Option<u64>) -> Answer {
         let found = stop::caught(|| {
             let answer = self.value(metric, users);
@@ -116,10 +117,10 @@ impl<'a> Analysis<'a> {
         found.unwrap_or_else(|Stopped| Err(Absence::Stopped).into())
     }
 
-    /// All that `n` users know.
+    /// The users' side of the information split for `n` users.
     ///
     /// # Errors
-    /// The prior has no method for it, or the computation was stopped.
+    /// There is no method for this prior, or the computation was stopped.
     pub fn users_side(&self, n: u64) -> Result<UsersSide, Absence> {
         stop::caught(|| self.known(n).users(&self.question(n))).unwrap_or(Err(Absence::Stopped))
     }
@@ -128,7 +129,7 @@ impl<'a> Analysis<'a> {
         match users.filter(|_| metric.needs_users()) {
             Some(n) => self.known(n).shortfall(metric, &self.question(n)),
             None => {
-                // The tolerance is on U_as, of which r_mu holds a − 1.
+                // The tolerance applies to U_as, and r_mu contains a − 1 times that.
                 let shares = if metric == Metric::GrowthConstant { self.protocol.inputs() - 1 } else { 1 };
                 shortfall(found, shares as f64 * self.settings.mean_tolerance())
             }
@@ -165,7 +166,7 @@ impl<'a> Analysis<'a> {
         self.known(n).answer(metric, &self.question(n))
     }
 
-    /// What is known so far about `n` users.
+    /// The quantities computed so far for `n` users.
     fn known(&self, n: u64) -> Arc<FiniteUsers> {
         // Unwrap safety: nothing panics while it holds the lock.
         self.finite.lock().unwrap().entry(n).or_default().clone()
@@ -223,7 +224,7 @@ impl<'a> Analysis<'a> {
         Answer { warning: bracketed.then(|| BRACKETED.into()), bracketed, ..privacy.into() }
     }
 
-    /// `LDP` or `S^wc`, or the bracket of its values where the level is only bracketed.
+    /// `LDP` or `S^wc`, or a bracket if the level is only bracketed.
     fn worst_case(&self, metric: Metric) -> Answer {
         let exact = match metric {
             Metric::LocalPrivacyLevel => local_privacy_level(self.protocol),
@@ -246,7 +247,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// A metric that exists for continuous priors, given `C_μ`.
+    /// A metric that is defined for continuous priors, given `C_μ`.
     fn continuous(&self, metric: impl Fn(Evaluation) -> Result<Evaluation, Absence>) -> Answer {
         self.truth_utility().and_then(metric).into()
     }

@@ -16,10 +16,11 @@ use crate::model::protocol::{Channel, Matrix, Protocol};
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::digamma_difference;
 
-/// Relative error allowed to the eigenvalues of a structured Fisher information.
+/// Relative error allowed for the eigenvalues of a structured Fisher information.
 const STRUCTURE_TOLERANCE: f64 = 1e-13;
 
-/// The asymptotic utility of the truth, `C_μ`: the ceiling for all protocols [paper, Lemma "U_as ≤ C_μ"].
+/// The asymptotic utility of the identity protocol, `C_μ`: the upper bound for all protocols [paper, Lemma
+/// "U_as ≤ C_μ"].
 ///
 /// # Definition
 /// ```text
@@ -36,7 +37,8 @@ pub fn truth_utility(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
     utility_of(prior, settings, &truth_ln_det, &truth)
 }
 
-/// Asymptotic utility `U^as_μ(Q)`: how many digits of `P` many users' reports teach, beyond `½ ln n`.
+/// Asymptotic utility `U^as_μ(Q)`: how many digits of `P` the reports of many users determine, beyond
+/// `½ ln n`.
 ///
 /// # Definition
 /// ```text
@@ -44,14 +46,16 @@ pub fn truth_utility(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
 /// ```
 ///
 /// # Method and cost
-/// - identity, bijections, erasure: closed form; randomised response: one integral for each distinct parameter of the prior;
+/// - identity, bijections, erasure: closed form; randomised response: one integral for each distinct
+///   parameter of the prior;
 /// - any square matrix: `a` one-dimensional integrals, because `ln det M = 2 ln|det Q| − Σ_y ln (Qp)_y`;
-/// - everything else: the expectation of the log-determinant by cubature (few inputs) or randomised quasi-Monte Carlo with
-///   control variates, see [`crate::fisher::expectation`]; unary encoding, local hash and subset selection without their `2^a` outputs,
-///   see [`crate::fisher`].
+/// - everything else: the expectation of the log-determinant by cubature (few inputs) or randomised
+///   quasi-Monte Carlo with control variates, see [`crate::fisher::expectation`]; unary encoding, local hash
+///   and subset selection without enumerating their `2^a` outputs, see [`crate::fisher`].
 ///
 /// # Accuracy
-/// As stated with the value: `1e-11` for `a ≤ 3` and for the closed and one-dimensional forms, else the tolerance asked for.
+/// As stated with the value: `1e-11` for `a ≤ 3` and for the closed and one-dimensional forms, else the
+/// requested tolerance.
 ///
 /// # Example
 /// ```
@@ -102,7 +106,8 @@ pub fn asymptotic_utility(
     }
 }
 
-/// Effective participation factor `F_μ(Q)`: for many users, `n` reports teach as much about `P` as `F_μ · n` true values.
+/// Effective participation factor `F_μ(Q)`: asymptotically, `n` reports carry as much information about `P`
+/// as `F_μ · n` true values.
 ///
 /// # Definition
 /// ```text
@@ -125,12 +130,12 @@ pub fn effective_participation(
     let difference = utility.plus(truth.times(-1.0));
     let value = (2.0 * difference.value).exp();
     let error = value * ((2.0 * difference.error).exp_m1() + 2.0 * f64::EPSILON);
-    // A Monte Carlo error may carry the value over its bound. (`min` would turn NaN into 1.)
+    // A Monte Carlo error may push the value above its bound. (`min` would turn NaN into 1.)
     Ok(Evaluation::new(if value > 1.0 { 1.0 } else { value }, error, difference.method))
 }
 
-/// The Fisher information of a protocol with a structure of its own, or a mixture of such; `None` for all others, and for those that
-/// say nothing.
+/// The Fisher information of a structured protocol, or of a mixture of such; `None` for all others, and for
+/// those that carry no information.
 fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> {
     let inputs = protocol.inputs();
     Some(match protocol {
@@ -150,7 +155,7 @@ fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> 
         }
         Protocol::Mixture(mixture) => {
             let live = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
-            // A part that says nothing adds nothing.
+            // A part that carries no information contributes nothing.
             let telling = live.filter(|(_, part)| part.rank().map_or(true, |rank| rank.value > 1));
             let parts: Option<Vec<_>> =
                 telling.map(|(weight, part)| Some((*weight, structured(part)?))).collect();
@@ -160,8 +165,8 @@ fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> 
     })
 }
 
-/// How many numbers of 8 bytes each thread holds to find the asymptotic utility, at most; `None` for protocols without a structure, whose matrix is
-/// what counts.
+/// Upper bound on how many 8-byte numbers each thread holds to compute the asymptotic utility; `None` for
+/// protocols without a structure, where the matrix dominates.
 pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<f64> {
     let parts = prior.dirichlets().unwrap_or_default();
     let smallest = parts.iter().flat_map(|(_, part)| part.groups()).map(|group| group.alpha);
@@ -175,7 +180,7 @@ pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<
     }
 }
 
-/// `U` from the mean of a log-determinant under each Dirichlet part, or at each draw of a custom prior.
+/// `U` from the mean of a log-determinant under each Dirichlet component, or at each draw of a custom prior.
 fn utility_of(
     prior: &Prior,
     settings: &Settings,
@@ -239,9 +244,9 @@ fn of_fisher(
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
     let utility =
         utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;
-    // The low-rank form gives up where rounding leaves it no positive definite matrix.
+    // The low-rank form fails where rounding leaves no positive definite matrix.
     if utility.value.is_nan() {
-        Err(Absence::NoMethod { what: "so ill-conditioned a mixture" })
+        Err(Absence::NoMethod { what: "a mixture this ill-conditioned" })
     } else {
         Ok(utility)
     }
@@ -267,7 +272,8 @@ fn mean_square_ln_det(matrix: &Matrix, ln_det: Evaluation, dirichlet: &Dirichlet
     })
 }
 
-/// `ln|det Q|` as the sum of the logarithms of the singular values. Each of them is off by a rounding of the largest.
+/// `ln|det Q|` as the sum of the logarithms of the singular values. Each has an error of one rounding of the
+/// largest.
 fn ln_absolute_determinant(matrix: &Matrix) -> Result<Evaluation, Absence> {
     let failed =
         || crate::model::error::Error::SingularValues { rows: matrix.rows().len(), columns: matrix.inputs() };

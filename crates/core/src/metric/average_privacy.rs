@@ -1,4 +1,4 @@
-//! Average privacy, and the two informations it is made of.
+//! Average privacy, and the two information quantities behind it.
 
 use crate::numerics::parallel::*;
 
@@ -20,8 +20,8 @@ use crate::model::protocol::{Channel, Composition, Matrix, MergedRows, Product, 
 /// ```
 ///
 /// # Method and cost
-/// Closed form for Dirichlet priors, their mixtures and point priors ([`leakage::user_entropy`]); Monte Carlo for a prior of
-/// one's own.
+/// Closed form for Dirichlet priors, their mixtures and point priors ([`leakage::user_entropy`]); Monte Carlo
+/// for a custom prior.
 ///
 /// # Example
 /// ```
@@ -70,12 +70,12 @@ pub fn average_privacy(
     Ok(private_leakage(protocol, prior, settings)?.as_privacy(user_entropy(prior, settings)))
 }
 
-/// What one report tells about its user, `I(X;Y|P)`, and whether it is only bracketed.
+/// The leakage `I(X;Y|P)` of one report about its user, and whether it is only bracketed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leakage {
     /// The leakage in nats.
     pub evaluation: Evaluation,
-    /// Whether `evaluation` is the middle of a bracket and its error half the bracket's width.
+    /// Whether `evaluation` is the midpoint of a bracket and its error half the width.
     pub bracketed: bool,
 }
 
@@ -84,13 +84,13 @@ impl Leakage {
         Leakage { evaluation, bracketed: false }
     }
 
-    /// The middle of a bracket.
+    /// The midpoint of a bracket.
     fn between(lower: f64, upper: f64) -> Self {
         let evaluation = Evaluation::new((lower + upper) / 2.0, (upper - lower) / 2.0, Method::Quadrature);
         Leakage { evaluation, bracketed: true }
     }
 
-    /// The least and the most it can be.
+    /// The bracket: its smallest and largest possible value.
     fn ends(&self) -> (f64, f64) {
         (self.evaluation.value - self.evaluation.error, self.evaluation.value + self.evaluation.error)
     }
@@ -106,12 +106,13 @@ impl Leakage {
 /// One-user leakage `I(X;Y|P)`, with relative accuracy.
 ///
 /// # Method and cost
-/// - randomised response, unary encoding, local hash, subset selection, deterministic, erasure, identity: their own kernels
-///   in [`leakage`](crate::leakage), without a matrix;
+/// - randomised response, unary encoding, local hash, subset selection, deterministic, erasure, identity:
+///   specialised methods in [`leakage`](crate::leakage), without a matrix;
 /// - a mixture: the weighted sum of its parts, exactly [paper, Prop. "mixture"];
-/// - a matrix, and a composition through its composed matrix: one integral for each different direction of a row; under
-///   a symmetric prior, rows that are permutations of each other count as one; a composition with too many directions is bracketed by its first steps;
-/// - a product: the same while its rows can be visited (streamed, never held), beyond that the bracket
+/// - a matrix, and a composition through its composed matrix: one integral for each distinct row direction;
+///   under a symmetric prior, rows that are permutations of each other count as one; a composition with too
+///   many directions is bracketed by its first steps;
+/// - a product: the same while its rows can be visited (streamed, never stored), beyond that the bracket
 ///   `max_j I_j ≤ I ≤ min(Σ_j I_j, H(X|P))` [paper, Prop. "privacy budget"].
 ///
 /// # Errors
@@ -120,7 +121,7 @@ pub fn private_leakage(protocol: &Protocol, prior: &Prior, settings: &Settings) 
     average(prior, settings, &|part| given(protocol, part))
 }
 
-/// The average of an information over what the prior mixes.
+/// The average of an information over the components of the prior.
 fn average(
     prior: &Prior,
     settings: &Settings,
@@ -218,8 +219,8 @@ fn bracket(product: &Product, part: &Component) -> Result<Leakage, Absence> {
     Ok(Leakage::between(lower, upper))
 }
 
-/// What comes after only loses information: a composition tells at most what its first steps tell and, if its last step is a product, at least what
-/// it tells with any one of the factors.
+/// Post-processing only loses information: a composition leaks at most what its first steps leak and, if its
+/// last step is a product, at least what it leaks with any one of the factors.
 fn of_composition(composition: &Composition, part: &Component) -> Result<Leakage, Absence> {
     match (composition.directions(), composition.before_last()) {
         (Ok(matrix), _) => Ok(Leakage::exact(of_matrix(matrix, part).of_rounded(composition.rounding()))),

@@ -1,4 +1,4 @@
-//! The metrics that depend on the number of users, each number computed once.
+//! The metrics that depend on the number of users; each number is computed once.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Prior;
 use crate::model::protocol::Protocol;
 
-/// What is known so far about `n` users of a protocol under a prior.
+/// The quantities computed so far for `n` users of a protocol under a prior.
 #[derive(Debug, Default)]
 pub(super) struct FiniteUsers {
     users: OnceLock<Result<UsersSide, Absence>>,
@@ -35,13 +35,14 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Wanted standard error of Monte Carlo.
+    /// Target standard error of Monte Carlo.
     fn tolerance(&self) -> f64 {
         self.settings.tolerance.unwrap_or(InformationOptions::default().tolerance)
     }
 
-    /// The relative error of the probabilities of all reports, in the mean square: those of single reports have mean 0 given who sent them, since columns sum
-    /// to 1. Randomised response is not found from its matrix.
+    /// The root mean square relative error of the joint probability of all reports: errors of single reports
+    /// have mean 0 given the values, since columns sum to 1. Randomised response is not computed from its
+    /// matrix.
     fn rounding(&self) -> f64 {
         match self.protocol {
             Protocol::GeneralisedRandomisedResponse(_) => 0.0,
@@ -59,7 +60,7 @@ impl Question<'_> {
         }
     }
 
-    /// Finds `metric` while the observer hears of it, unless the observer stops it before it is begun.
+    /// Computes `metric` with progress for the observer, unless the observer stops it before it starts.
     fn observed<T>(
         &self,
         metric: Metric,
@@ -104,7 +105,7 @@ impl FiniteUsers {
         })
     }
 
-    /// What the users know.
+    /// The users' side.
     pub(super) fn users(&self, question: &Question<'_>) -> Result<UsersSide, Absence> {
         let side = |options: &InformationOptions<'_>| users_side_of(question.prior, question.n, options);
         let find = || match question.prior {
@@ -114,7 +115,7 @@ impl FiniteUsers {
         self.users.get_or_init(find).clone()
     }
 
-    /// What a metric that has been answered says about a tolerance that was not met.
+    /// The warning for an answered metric whose tolerance was not met.
     pub(super) fn shortfall(&self, metric: Metric, question: &Question<'_>) -> Option<String> {
         let tolerance = question.tolerance();
         let users = || Some(("I(X;P)", self.users.get()?.as_ref().ok()?.distribution, tolerance));
@@ -164,7 +165,7 @@ impl FiniteUsers {
                 Err(Absence::NoMethod { what: "the asymptote of I(Y;T), whose constant is not known" })
             }
             _ => {
-                // Its parts are found one after the other, so that none is found twice.
+                // Its parts are computed one after the other, so that none is computed twice.
                 let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
                 question.observed(Metric::AggregatorTally, |options| {
                     let options = InformationOptions { distribution: known, ..*options };
@@ -193,8 +194,8 @@ impl FiniteUsers {
     }
 }
 
-/// What there is to say when Monte Carlo ended before the wanted standard error. A hundredth of it does not matter: the errors of
-/// exact parts are added after the last draw.
+/// The warning if Monte Carlo ended before the target standard error. An excess of a hundredth is ignored:
+/// the errors of exact parts are added after the last draw.
 pub(super) fn shortfall(found: Evaluation, wanted: f64) -> Option<String> {
     let short = found.method == Method::MonteCarlo && found.error > 1.01 * wanted;
     short.then(|| format!("stopped at standard error {}, wanted {}", brief(found.error), brief(wanted)))

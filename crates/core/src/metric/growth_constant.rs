@@ -1,4 +1,4 @@
-//! The constant in the growth of what the reports tell about `P`.
+//! The constant in the growth of the reports' information about `P`.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,24 @@ use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Prior;
 use crate::model::protocol::{Channel, Matrix, Protocol};
 
-/// The constant `r_μ(Q)`: `I(Y⃗;P)` approaches `(d−1)/2 · ln n + r_μ(Q)` with more and more users.
+/// The constant `r_μ(Q)`: asymptotically `I(Y⃗;P)` is `(d−1)/2 · ln n + r_μ(Q)`.
 ///
 /// # Definition
 /// ```text
 /// r_μ = (a−1) U^as_μ + h(P)                                             for faithful Q   [paper, Thm. "growth of I(Y;P)"]
 /// r_μ = −(d−1)/2 · ln(2πe) + h(M) + ½ E ln det J_M,  M = Q_* P          for rank d       [errata, E3 and V5]
 /// ```
-/// The approach is slow when the prior's density is singular at the boundary: like `n^{−1/4}` for Jeffreys [errata, E5].
+/// Convergence is slow when the prior's density is singular at the boundary: like `n^{−1/4}` for Jeffreys
+/// [errata, E5].
 ///
 /// # Method and cost
-/// Inputs that a protocol treats alike are merged first, which leaves a Dirichlet prior a Dirichlet prior. If the merged protocol
-/// is faithful, by [`asymptotic_utility`] and [`prior_entropy`]; if it has rank two, by one-dimensional quadrature
-/// (see the module `one_dimensional_image`).
+/// Inputs with equal columns are merged first; a Dirichlet prior stays a Dirichlet prior. If the merged
+/// protocol is faithful, by [`asymptotic_utility`] and [`prior_entropy`]; if it has rank two, by
+/// one-dimensional quadrature (see the module `one_dimensional_image`).
 ///
 /// # Errors
-/// The prior is not continuous, or the merged protocol has a rank between 3 and its number of inputs less one.
+/// The prior is not continuous, or the merged protocol has a rank between 3 and its number of inputs minus
+/// one.
 pub fn growth_constant(
     protocol: &Protocol,
     prior: &Prior,
@@ -41,7 +43,7 @@ pub fn growth_constant(
     let map = equal_columns(&matrix);
     let merged = merged_matrix(&matrix, &map);
     let Some(merged) = merged else {
-        return Ok(Evaluation::closed_form(0.0, 0)); // All inputs are treated alike: reports tell nothing.
+        return Ok(Evaluation::closed_form(0.0, 0)); // All inputs are treated alike: reports carry no information.
     };
     let prior = prior
         .merged(&map)?
@@ -58,7 +60,7 @@ pub fn faithful_growth_constant(utility: Evaluation, prior_entropy: Evaluation, 
     utility.times(a as f64 - 1.0).plus(prior_entropy)
 }
 
-/// For each input the number of its class, where inputs with equal columns (up to rounding) are in one class.
+/// The class index of each input, where inputs with equal columns (up to rounding) are in one class.
 fn equal_columns(matrix: &Matrix) -> Vec<usize> {
     let a = matrix.inputs();
     let rounding = 4.0 * f64::EPSILON * a.max(matrix.rows().len()) as f64;
@@ -93,7 +95,7 @@ fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
     };
     if matrix.inputs() > MAX_PLACES || dirichlet.total() > MAX_TOTAL {
         return Err(Absence::NoMethod {
-            what: "a protocol of rank 2 with more than 32 different inputs, or under a prior with alpha_0 above 2000",
+            what: "a protocol of rank 2 with more than 32 distinct inputs, or under a prior with alpha_0 above 2000",
         });
     }
     let (value, error) = Image::of_columns(matrix, dirichlet.alpha()).growth_constant();

@@ -1,4 +1,4 @@
-//! Where the utilities go with more and more users.
+//! The limits of the utilities for many users.
 
 use crate::model::error::Result;
 use crate::model::evaluation::Evaluation;

@@ -1,4 +1,4 @@
-//! The metrics of the paper, one file each, and [`Analysis`], which answers any of them by name.
+//! The metrics of the paper, one file each, and [`Analysis`], which computes any of them by name.
 //!
 //! ```
 //! use sottovoce::{Analysis, Metric, Prior, Protocol};

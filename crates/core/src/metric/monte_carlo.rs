@@ -1,4 +1,4 @@
-//! Means over any prior, by plain Monte Carlo: the last resort.
+//! Means over any prior by plain Monte Carlo: the last resort.
 
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
@@ -10,13 +10,14 @@ use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Prior;
 use crate::numerics::stop::check;
 
-/// Draws in one batch; each batch has its own stream of random numbers, so that threads do not matter.
+/// Draws per batch; each batch has its own random stream, so that the number of threads does not matter.
 const BATCH: u64 = 256;
 
-/// Most batches before the tolerance is given up.
+/// Largest number of batches before giving up on the tolerance.
 const MOST_BATCHES: u64 = 4096;
 
-/// `E f(ln P)` with its standard error. Draws until the standard error is below the tolerance, or about a million times.
+/// `E f(ln P)` with its standard error. Draws until the standard error is below the tolerance, or up to about
+/// a million draws.
 ///
 /// # Errors
 /// The first error of `f`.

@@ -22,7 +22,7 @@ pub enum Metric {
     UserEntropy,
     /// `h(P)`.
     PriorEntropy,
-    /// `C_μ`, the asymptotic utility of the truth.
+    /// `C_μ`, the asymptotic utility of the identity protocol.
     TruthUtility,
     /// `S_μ(Q)`.
     AveragePrivacy,
@@ -68,7 +68,7 @@ pub enum Metric {
     DigitUtility,
 }
 
-/// Metric, name for programs, symbol for people, and what it says in a plain line.
+/// Metric, name for programs, symbol for people, and its meaning in one plain line.
 type Entry = (Metric, &'static str, &'static str, &'static str);
 
 const TABLE: [Entry; 29] = {
@@ -222,7 +222,7 @@ impl Metric {
         self.entry().2
     }
 
-    /// What the metric says, in a plain line.
+    /// What the metric means, in one plain line.
     pub fn meaning(self) -> &'static str {
         self.entry().3
     }

@@ -15,7 +15,8 @@ use crate::numerics::special::{digamma_difference, ln_beta, ln_beta_groups, ln_g
 /// ```
 ///
 /// # Method and cost
-/// Closed form for a Dirichlet prior, `O(1)` for each distinct parameter. A mixture or a custom prior by Monte Carlo.
+/// Closed form for a Dirichlet prior, `O(1)` for each distinct parameter. Monte Carlo for a mixture or a
+/// custom prior.
 ///
 /// # Accuracy
 /// `1e-14` times the largest of its terms.
@@ -53,10 +54,10 @@ fn of_dirichlet(dirichlet: &Dirichlet) -> Evaluation {
     Evaluation { error: 16.0 * f64::EPSILON * magnitude, ..Evaluation::closed_form(sum, 0) }
 }
 
-/// `ln B(α)`, and the size of what it was added from.
+/// `ln B(α)`, and the size of its summands.
 ///
-/// For few values as a product of Beta functions, the smallest parameters first: the log-gammas of `α = (1e8, 1e-4, 1)` are of the
-/// order 1e9 and would leave an error of 1e-7.
+/// For few values as a product of Beta functions, smallest parameters first: the log-gammas of
+/// `α = (1e8, 1e-4, 1)` are of order 1e9 and would leave an error of 1e-7.
 fn ln_normaliser(dirichlet: &Dirichlet) -> (f64, f64) {
     const MOST_VALUES: usize = 64;
     if dirichlet.alpha().len() > MOST_VALUES {

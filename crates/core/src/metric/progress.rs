@@ -1,4 +1,4 @@
-//! What a long computation is doing, for a caller that wants to watch or stop it.
+//! The progress of a long computation, for a caller that wants to watch or stop it.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,8 @@ use crate::model::estimator::Estimator;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// Monte Carlo for a metric of `users` users: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the others follow.
+    /// Monte Carlo for a metric of `users` users: `I(X⃗;P)`, `I(Y⃗;P)` or `I(Y⃗;T)`, from which the others
+    /// follow.
     Metric {
         /// The metric.
         metric: Metric,
@@ -37,30 +38,30 @@ pub enum Progress {
     Design {
         /// Directions priced in the last iteration; 0 at the start.
         directions: u64,
-        /// The optimality gap in `U_as` that is left.
+        /// The remaining optimality gap in `U_as`.
         gap: f64,
-        /// The gap to aim at.
+        /// The target gap.
         tolerance: f64,
     },
-    /// Values that are turned into reports.
+    /// Values being randomised into reports.
     Randomising {
         /// Reports so far.
         reports: u64,
     },
-    /// Reports that are read and counted.
+    /// Reports being read and counted.
     Counting {
         /// Reports so far.
         reports: u64,
     },
 }
 
-/// Called before a long computation begins, and again and again while it runs.
+/// Called before a long computation begins, and repeatedly while it runs.
 ///
-/// [`ControlFlow::Break`] before a number is begun leaves it out ([`super::Absence::Stopped`]); later it ends the number with its
-/// best estimate so far.
+/// [`ControlFlow::Break`] before a number is started leaves it out ([`super::Absence::Stopped`]); later it
+/// ends the computation with its best estimate so far.
 pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);
 
-/// The observer that never stops anything.
+/// An observer that never stops anything.
 pub fn unobserved(_: &Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -38,7 +38,7 @@ pub fn utility_bound(protocol: &Protocol) -> Result<Evaluation, Absence> {
 /// ```text
 /// F_μ(Q) ≤ e^{−2 C_μ}/(2πe) · ((1 − S^wc)/S^wc)²        [paper, Thm. "tradeoff"]
 /// ```
-/// It may exceed 1, where it says nothing.
+/// Above 1 it is vacuous.
 ///
 /// # Errors
 /// As for [`utility_bound`].

@@ -1,10 +1,10 @@
-//! Worst-case privacy and the LDP level: two sides of one number.
+//! Worst-case privacy and the LDP level, two forms of the same number.
 
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::protocol::Protocol;
 
-/// The LDP level `LDP(Q)`: the most a report can change the odds between two values, as a logarithm.
+/// The LDP level `LDP(Q)`: the largest change of the log-odds between two values that a report can cause.
 ///
 /// # Definition
 /// ```text
@@ -18,8 +18,10 @@ use crate::model::protocol::Protocol;
 /// inputs alike, and may be less otherwise. A composition has the level of its composed matrix.
 ///
 /// # Accuracy
-/// Exact where it is a parameter. The entries of a given matrix are taken as exact: a relative `1e-15`. Those of a composed matrix are rounded, which at high
-/// privacy is what limits the level: an *absolute* `1e-15` for each ten values or so, see [`Channel::level_error`](crate::model::protocol::Channel::level_error).
+/// Exact where it is a parameter. The entries of a given matrix are taken as exact: a relative `1e-15`. Those
+/// of a composed matrix are rounded, which limits the accuracy of the level at high privacy: an *absolute*
+/// `1e-15` for each ten values or so, see
+/// [`Channel::level_error`](crate::model::protocol::Channel::level_error).
 ///
 /// # Errors
 /// A composition whose matrix would be too large.
@@ -30,11 +32,13 @@ pub fn local_privacy_level(protocol: &Protocol) -> Result<Evaluation> {
     Ok(Evaluation::new(level, error, Method::ClosedForm))
 }
 
-/// A bracket of the LDP level, for combinations with too many outputs to visit; both ends are the level where that is known.
+/// A bracket of the LDP level, for combinations with too many outputs to visit; both ends are equal where the
+/// level is known.
 ///
 /// # Method and cost
-/// What comes after only loses information, so that a composition has at most the level of its first steps, and, if its last step is a product, at least that of
-/// the composition with any one of the factors. A product has at least the level of each factor, and at most the sum.
+/// Post-processing only loses information, so a composition has at most the level of its first steps and, if
+/// its last step is a product, at least that of the composition with any one of the factors. A product has at
+/// least the level of each factor, and at most the sum.
 ///
 /// # Errors
 /// A part has no known level either.
@@ -65,7 +69,7 @@ pub fn level_bracket(protocol: &Protocol) -> Result<(f64, f64)> {
     Ok((level, level))
 }
 
-/// Each protocol of a list once.
+/// The distinct protocols of a list.
 pub(super) fn different(protocols: &[Protocol]) -> Vec<&Protocol> {
     let mut different: Vec<&Protocol> = Vec::new();
     for protocol in protocols {

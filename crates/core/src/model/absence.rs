@@ -1,4 +1,4 @@
-//! Why a number does not exist.
+//! Why a metric has no value.
 
 use thiserror::Error;
 
@@ -27,13 +27,13 @@ pub enum Absence {
     /// The metric exists, but this version has no method for it here.
     #[error("no method for this case yet: {what}")]
     NoMethod {
-        /// Which case.
+        /// The case.
         what: &'static str,
     },
-    /// The computation was stopped before this number was begun.
+    /// The computation was stopped before this number was started.
     #[error("stopped before it was computed")]
     Stopped,
-    /// The protocol is too large for the only method there is, or the method failed.
+    /// The protocol is too large for the only available method, or the method failed.
     #[error(transparent)]
     Failed(#[from] Error),
 }

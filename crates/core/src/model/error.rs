@@ -1,17 +1,17 @@
-//! What can be wrong with the input of this crate.
+//! The errors of this crate.
 
 use thiserror::Error;
 
 use crate::numerics::stop::NoResult;
 
-/// A description of what is wrong: what, the value, and what is allowed.
+/// What is wrong, the offending value, and what is allowed.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Fewer than two or more inputs than we handle.
+    /// Fewer than two inputs, or more than we handle.
     #[error("a = {a} is outside 2 to {max} inputs", max = crate::model::protocol::MAX_INPUTS)]
     Inputs {
-        /// The number of inputs asked for.
+        /// The requested number of inputs.
         a: usize,
     },
     /// A number outside its range, or NaN.
@@ -19,12 +19,12 @@ pub enum Error {
     OutOfRange {
         /// The parameter's name.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
         /// The allowed range in words.
         allowed: &'static str,
     },
-    /// Unary encoding must report the true bit at least as often as another.
+    /// Unary encoding must set the true bit at least as often as any other bit.
     #[error(
         "kappa = {kappa} is smaller than lambda = {lambda}; kappa must be at least lambda (to report the opposite, swap the bits)"
     )]
@@ -34,19 +34,19 @@ pub enum Error {
         /// Probability that another bit is set.
         lambda: f64,
     },
-    /// A whole number outside its range.
+    /// An integer outside its range.
     #[error("{name} = {value} is outside {low} to {high}")]
     Count {
         /// The parameter's name.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: usize,
         /// Smallest allowed value.
         low: usize,
         /// Largest allowed value.
         high: usize,
     },
-    /// Nothing where at least one thing is needed.
+    /// An empty list where at least one item is needed.
     #[error("{name} is empty; at least one entry is needed")]
     Empty {
         /// What is empty.
@@ -62,7 +62,7 @@ pub enum Error {
         /// The length of the first row.
         expected: usize,
     },
-    /// A matrix entry that is no probability.
+    /// A matrix entry that is not a probability.
     #[error("entry rows[{y}][{x}] = {value:?} is not a probability between 0 and 1")]
     Entry {
         /// Output (row).
@@ -72,7 +72,7 @@ pub enum Error {
         /// The entry.
         value: f64,
     },
-    /// A column of a matrix that is no distribution.
+    /// A column of a matrix that is not a distribution.
     #[error("column {x} sums to {sum}, not 1 (tolerance {tolerance:e})")]
     ColumnSum {
         /// Input (column).
@@ -82,7 +82,7 @@ pub enum Error {
         /// The tolerance.
         tolerance: f64,
     },
-    /// Weights or probabilities that do not add up.
+    /// Weights or probabilities that do not sum to 1.
     #[error("{name} sum to {sum}, not 1 (tolerance {tolerance:e})")]
     WeightSum {
         /// Which weights.
@@ -92,7 +92,7 @@ pub enum Error {
         /// The tolerance.
         tolerance: f64,
     },
-    /// Two lists that should go together have different lengths.
+    /// Two lists that must have the same length but do not.
     #[error(
         "{left} has {left_length} entries but {right} has {right_length}; they must have the same length"
     )]
@@ -106,7 +106,7 @@ pub enum Error {
         /// Its length.
         right_length: usize,
     },
-    /// Protocols combined that do not fit together.
+    /// Combined protocols that do not fit together.
     #[error("{role} {position} takes {found} inputs, but {expected} are needed there")]
     Mismatch {
         /// `step`, `factor` or `part`.
@@ -118,7 +118,7 @@ pub enum Error {
         /// The number of inputs that would fit.
         expected: usize,
     },
-    /// A prior on another number of inputs than the protocol's.
+    /// A prior and a protocol with different numbers of inputs.
     #[error("the prior is on {prior} values, the protocol on {protocol}")]
     PriorSize {
         /// Number of values of the prior.
@@ -139,7 +139,7 @@ pub enum Error {
     /// An input that does not exist.
     #[error("input {x} does not exist; inputs are 0 to {last}")]
     NoSuchInput {
-        /// The input asked for.
+        /// The requested input.
         x: usize,
         /// The last input.
         last: usize,
@@ -149,7 +149,7 @@ pub enum Error {
     NoSuchOutput {
         /// The output in its JSON form.
         output: String,
-        /// What an output looks like.
+        /// The expected form of an output.
         reason: &'static str,
     },
     /// An output listed twice among tallies.
@@ -158,10 +158,10 @@ pub enum Error {
         /// The output in its JSON form.
         output: String,
     },
-    /// Reports that the prior excludes.
+    /// Reports that are impossible under the prior.
     #[error("these reports are impossible under every distribution that the prior allows")]
     ImpossibleReports,
-    /// A prior that has no posterior here.
+    /// A kind of prior for which no posterior can be computed.
     #[error(
         "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is a custom one"
     )]
@@ -169,37 +169,37 @@ pub enum Error {
     /// No exact method is affordable.
     #[error("no exact method is affordable for this posterior; use Markov chains")]
     NoExactPosterior,
-    /// Chains that have not forgotten where they started.
+    /// Markov chains that have not converged.
     #[error(
         "the chains have not converged: R-hat is {r_hat:.3} (allowed {allowed}), the smallest effective sample size {sample_size:.0} (wanted {wanted})"
     )]
     Unconverged {
         /// The largest split R-hat.
         r_hat: f64,
-        /// Most that is allowed.
+        /// The largest value allowed.
         allowed: f64,
         /// The smallest effective sample size.
         sample_size: f64,
-        /// How much is wanted.
+        /// The sample size needed.
         wanted: f64,
     },
-    /// Parts of a mixture prior whose evidence is not known well enough to weigh them.
+    /// Components of a mixture prior whose evidence is not accurate enough to weight them.
     #[error("the components of the prior cannot be weighted: {reason}")]
     PartsNotWeighed {
-        /// Why their evidence is not known.
+        /// Why the evidence is not accurate enough.
         reason: &'static str,
     },
-    /// An answer that breaks a law which the right answer obeys.
+    /// An answer that violates an identity which the correct answer satisfies.
     #[error("the answer fails its self-check: {what} is off by {off:.3e} (standard error {error:.1e})")]
     FailedCheck {
-        /// The law.
+        /// The identity.
         what: &'static str,
-        /// By how much it is broken.
+        /// By how much it is violated.
         off: f64,
-        /// The standard error of that.
+        /// The standard error of that amount.
         error: f64,
     },
-    /// More reports than can be counted.
+    /// More reports than a counter can hold.
     #[error("the counts add up to more than {max} reports", max = u64::MAX)]
     TooManyReports,
     /// No reports, where at least one is needed.
@@ -211,41 +211,41 @@ pub enum Error {
         /// The output in its JSON form.
         output: String,
     },
-    /// A number of reports that support an input, but are more than all reports.
+    /// More reports that support an input than there are reports.
     #[error("supports[{x}] = {count} is more than the {n} reports")]
     Support {
         /// The input.
         x: usize,
-        /// How many reports are said to support it.
+        /// The given number of reports that support it.
         count: u64,
         /// The number of reports.
         n: u64,
     },
-    /// Supports that do not add up, where each report supports the same number of inputs.
+    /// Supports with the wrong sum, where each report supports the same number of inputs.
     #[error("the supports sum to {sum}; under this protocol {n} reports support {expected} inputs in all")]
     SupportSum {
         /// Their sum.
         sum: u128,
         /// The number of reports.
         n: u64,
-        /// What the sum must be.
+        /// What the sum should be.
         expected: u128,
     },
-    /// A protocol whose reports do not simply support inputs or not.
+    /// A protocol whose reports do not each support a set of inputs.
     #[error("reports of {kind} do not support single inputs; give the tallies of its outputs")]
     NoSupports {
         /// The protocol's kind.
         kind: &'static str,
     },
-    /// Supports, where whole reports are needed.
+    /// Supports given where complete reports are needed.
     #[error(
         "{what} needs the tallies of whole reports; the number of reports that support each input is not enough"
     )]
     SupportsOnly {
-        /// What needs more.
+        /// What needs complete reports.
         what: &'static str,
     },
-    /// The frequencies cannot be learned from the reports.
+    /// The frequencies are not identifiable from the reports.
     #[error(
         "the protocol is not faithful (rank {rank} < {a} inputs): different frequencies lead to the same reports, so none can be estimated"
     )]
@@ -255,13 +255,13 @@ pub enum Error {
         /// Number of inputs.
         a: usize,
     },
-    /// No positive frequency is left to be scaled up.
+    /// No positive frequency is left to rescale.
     #[error("no linear estimate is positive, so clipping leaves nothing to normalise")]
     NothingPositive,
-    /// The reports that came in tell nothing about the frequencies.
+    /// The reports carry no information about the frequencies.
     #[error("all reports are blank, so they carry no information about the frequencies")]
     NothingTold,
-    /// The search for the worst distribution was stopped.
+    /// The search for the least favourable distribution was stopped.
     #[error("stopped after {tried} of {places} candidates for the worst distribution")]
     WorstUnknown {
         /// How many were tried.
@@ -272,14 +272,14 @@ pub enum Error {
     /// More reports than a method can hold.
     #[error("{what} would hold {entries} entries; the limit is {max}")]
     TooMuch {
-        /// What would be held.
+        /// What would be stored.
         what: &'static str,
-        /// How many entries.
+        /// The number of entries.
         entries: u128,
-        /// How many are allowed.
+        /// The largest number allowed.
         max: u128,
     },
-    /// A dense matrix larger than we make.
+    /// A dense matrix above the size limit.
     #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; the limit is {max} entries", max = crate::model::protocol::MAX_ENTRIES)]
     TooLarge {
         /// Which protocol.
@@ -298,28 +298,28 @@ pub enum Error {
     /// More inputs than a design can handle.
     #[error("no design for a = {a} inputs{}; the limit is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
     DesignSize {
-        /// The number of inputs asked for.
+        /// The requested number of inputs.
         a: usize,
-        /// The most that is handled.
+        /// The largest number supported.
         most: usize,
         /// Whether average privacy is required.
         limited: bool,
     },
-    /// A prior for which there is no design.
+    /// A prior for which designs are not supported.
     #[error(
         "a design needs a Dirichlet prior or a mixture of Dirichlets; there is no method for finitely many points or custom priors"
     )]
     DesignPrior,
-    /// A requirement without a limit.
+    /// A privacy requirement without any limit.
     #[error("nothing is required: give a maximum epsilon, a minimum average privacy, or both")]
     NothingRequired,
     /// The search for a design ended without a protocol.
     #[error("the search for the best protocol did not converge")]
     DesignNotConverged,
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("there is no {what} named {name:?}")]
     UnknownName {
-        /// What was looked for.
+        /// The kind of thing that was looked up.
         what: &'static str,
         /// The name given.
         name: String,
@@ -327,18 +327,18 @@ pub enum Error {
     /// The run was ended from outside ([`crate::numerics::stop`]).
     #[error("stopped before the result was complete")]
     Stopped,
-    /// A job that would take more memory than it may.
+    /// A job that would exceed its memory limit.
     #[error("would take about {} of memory; at most {} is allowed", in_bytes(*.bytes), in_bytes(*.allowed))]
     TooMuchMemory {
-        /// What it would take at most.
+        /// An upper bound on what it needs.
         bytes: u64,
-        /// What it may take.
+        /// The limit.
         allowed: u64,
     },
-    /// The system gives no threads to work on.
+    /// The system could not provide threads.
     #[error("no threads to work on: {reason}")]
     NoThreads {
-        /// What the system said.
+        /// The system's error message.
         reason: String,
     },
     /// A linear-algebra routine did not converge.
@@ -351,7 +351,7 @@ pub enum Error {
     },
 }
 
-/// A number of bytes in a unit that leaves few digits.
+/// A number of bytes in the unit that leaves few digits.
 fn in_bytes(bytes: u64) -> String {
     let units = ["bytes", "kB", "MB", "GB", "TB"];
     let thousands = (bytes.max(1).ilog10() / 3).min(units.len() as u32 - 1);
@@ -368,7 +368,7 @@ fn design_hint(limited: bool) -> &'static str {
     }
 }
 
-/// The kinds of error that front ends tell apart.
+/// The kinds of error that front ends distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -376,7 +376,7 @@ pub enum ErrorKind {
     InvalidInput,
     /// A computation gave up before reaching its accuracy.
     NotConverged,
-    /// The input is right, but beyond what we handle.
+    /// The input is valid, but beyond what we support.
     Unsupported,
     /// The run was ended from outside.
     Stopped,
@@ -415,7 +415,7 @@ impl Error {
     }
 }
 
-/// The result of a function of this crate that may refuse its input.
+/// The result of a function of this crate that may reject its input.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Checks that `value` lies in a range; written so that NaN fails.

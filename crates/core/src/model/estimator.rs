@@ -8,21 +8,21 @@ use super::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Estimator {
-    /// The mean of the reports' votes.
+    /// The unbiased linear estimate: the mean of the votes of all reports.
     Linear,
     /// Base-Pos: negative estimates become 0.
     Clip,
-    /// Norm: one number is added to all, for a sum of 1.
+    /// Norm: the same constant is added to every estimate so that they sum to 1.
     Norm,
     /// Norm-Mul: clipped, then divided by the sum.
     ClipAndNormalise,
-    /// Norm-Sub: the nearest distribution.
+    /// Norm-Sub: the nearest distribution (Euclidean projection onto the simplex).
     NormSub,
-    /// Base-Cut: what is not significant becomes 0.
+    /// Base-Cut: estimates that are not significant become 0.
     BaseCut,
     /// The distribution that makes the reports most likely.
     MaximumLikelihood,
-    /// The mean of what is believed after the reports. On average over the prior, no estimate has a smaller squared error.
+    /// The posterior mean. Averaged over the prior, no estimator has a smaller squared error.
     PosteriorMean,
 }
 

@@ -1,8 +1,8 @@
-//! A number never travels alone: [`Evaluation`] carries how it was found and how far off it may be.
+//! A number with its method and its error: [`Evaluation`].
 
 use std::fmt;
 
-/// How a number was found. Later variants are weaker; a combination of numbers has the weakest method of its parts.
+/// How a number was computed. Later variants are weaker; a combination of numbers has the weakest method of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -12,11 +12,11 @@ pub enum Method {
     Quadrature,
     /// A finite sum over all cases.
     Enumeration,
-    /// A series cut off, with a bound on the rest.
+    /// A truncated series, with a bound on the remainder.
     Expansion,
     /// Random draws, with a standard error.
     MonteCarlo,
-    /// The limit for many users, used for a finite number of them. Its error is unknown.
+    /// The limit for many users, applied to a finite number of them. Its error is unknown.
     Asymptote,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// A computed number, the method that found it and its error.
+/// A computed number, its method and its error.
 ///
 /// `error` is an absolute bound or, for [`Method::MonteCarlo`], a standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub struct Evaluation {
     pub value: f64,
     /// Absolute error bound, or standard error for Monte Carlo.
     pub error: f64,
-    /// How the number was found.
+    /// How the number was computed.
     pub method: Method,
 }
 
@@ -64,7 +64,7 @@ impl Evaluation {
         Evaluation::new(value, value.abs() * f64::EPSILON * f64::from(operations), Method::ClosedForm)
     }
 
-    /// An information in nats, found from probabilities whose relative error is `rounding`.
+    /// An information in nats, computed from probabilities with relative error `rounding`.
     ///
     /// Relative changes `δ_uy` of the likelihoods `f(y|u)` change `I = E ln(f/f̄)` by `E[δ ln(f/f̄)]` to first order, and `E|ln(f/f̄)| ≤ I + √(2I)`
     /// (Pinsker's inequality).
@@ -73,8 +73,8 @@ impl Evaluation {
         Evaluation { error: self.error + rounding * size, ..self }
     }
 
-    /// The sum of two numbers. Standard errors of independent draws would add in squares; a plain sum is also right when
-    /// they are not independent.
+    /// The sum of two numbers. Errors are added rather than combined in quadrature, so the result holds even
+    /// if the draws are dependent.
     pub fn plus(self, other: Evaluation) -> Self {
         Evaluation::new(self.value + other.value, self.error + other.error, self.method.max(other.method))
     }
@@ -84,7 +84,7 @@ impl Evaluation {
         Evaluation::new(self.value * factor, self.error * factor.abs(), self.method)
     }
 
-    /// The quotient of two numbers, of which the divisor is known to better than half of itself.
+    /// The quotient of two numbers. The divisor must have a relative error below one half.
     pub fn over(self, divisor: Evaluation) -> Self {
         let value = self.value / divisor.value;
         let error = (self.error + value.abs() * divisor.error) / (divisor.value.abs() - divisor.error);

@@ -1,4 +1,4 @@
-//! What everything else is about: protocols, priors, outputs and tallies, and the numbers found about them with their errors.
+//! The basic objects: protocols, priors, outputs and tallies, and evaluations (numbers with their errors).
 
 pub mod absence;
 pub mod error;

@@ -1,4 +1,4 @@
-//! What a report says: one element of a protocol's output set, independent of how it is stored or sent.
+//! The content of a report: one element of a protocol's output set, independent of how it is stored or sent.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 /// The text form is the JSON form of tallies, so that an error message can quote it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Output {
-    /// One of `b` outputs that have nothing but a number.
+    /// One of `b` outputs that are just numbered.
     Index(usize),
     /// A set of inputs, ascending: unary encoding and subset selection.
     Subset(Vec<usize>),

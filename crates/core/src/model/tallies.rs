@@ -1,13 +1,13 @@
 //! What the aggregator keeps of the reports: how often each output was reported.
 //!
-//! The order of the reports tells nothing about `P` or `T` [paper, Lemma on tallies], so counts are all that any posterior or
-//! estimate needs. [`Tallies`] that exist fit their protocol.
+//! The order of the reports carries no information about `P` or `T` [paper, Lemma on tallies], so the counts
+//! are sufficient for any posterior or estimate. A [`Tallies`] value always fits its protocol.
 
 use crate::model::error::{Error, Result};
 use crate::model::output::Output;
 use crate::model::protocol::Protocol;
 
-/// How often each output was reported: `S`, with the outputs that never were left out.
+/// How often each output was reported: `S`, without the outputs that were never reported.
 ///
 /// ```
 /// use sottovoce::{Output, Protocol, Tallies};
@@ -25,14 +25,15 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// The tallies of these counts, in any order; outputs counted 0 times are left out.
+    /// The tallies with these counts, in any order; zero counts are dropped.
     ///
     /// # Errors
-    /// An output does not exist for the protocol or is listed twice, or there are more reports than a `u64` counts.
+    /// An output does not exist for the protocol or is listed twice, or there are more reports than fit a
+    /// `u64`.
     pub fn new(protocol: &Protocol, counts: impl IntoIterator<Item = (Output, u64)>) -> Result<Self> {
         let mut counts: Vec<(Output, u64)> = counts.into_iter().collect();
         for (output, _) in &counts {
-            // Every protocol refuses an output that it does not have, before it looks at the input.
+            // Every protocol rejects an output that it does not have before it looks at the input.
             protocol.ln_probability(output, 0)?;
         }
         counts.sort_unstable();
@@ -49,7 +50,7 @@ impl Tallies {
         self.n
     }
 
-    /// The outputs that were reported, ascending, each with how often.
+    /// The outputs that were reported, ascending, with their counts.
     pub fn counts(&self) -> &[(Output, u64)] {
         &self.counts
     }

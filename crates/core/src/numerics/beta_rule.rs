@@ -1,4 +1,4 @@
-//! One-dimensional rules for a Beta variable, with the logarithms of both ends.
+//! One-dimensional quadrature rules for a Beta variable. Nodes carry both `ln B` and `ln(1−B)`.
 
 use super::dirichlet_mean::LinearForm;
 use super::special::{digamma_difference, ln_beta};
@@ -19,7 +19,7 @@ pub(crate) fn mean(rule: &[BetaNode], f: impl Fn(f64, f64) -> f64) -> f64 {
 
 /// The Gauss rule of `Beta(head, tail)` with `order` nodes (Gauss–Jacobi): exact for polynomials of degree `2·order − 1`.
 pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<BetaNode> {
-    // A node may round past an end; 1e-18 is below what the node knows.
+    // Rounding may push a node past an end of the interval; 1e-18 is below the precision of a node.
     let ln = |v: f64| v.max(1e-18).ln();
     let node =
         |(x, weight): (f64, f64)| BetaNode { ln_head: ln(0.5 + 0.5 * x), ln_tail: ln(0.5 - 0.5 * x), weight };
@@ -28,8 +28,9 @@ pub(crate) fn gauss(head: f64, tail: f64, order: usize) -> Vec<BetaNode> {
 
 /// A trapezoidal rule for `Beta(head, tail)` in `logit B = mode + width · sinh v`, `step` apart in `v`.
 ///
-/// For integrands with logarithmic singularities at the ends, and for prior weight at `ln B ≈ −1/head`: the density falls like
-/// `e^{−head |logit|}`, so a `sinh` spans thousands with few nodes. Weights are scaled to sum to one.
+/// For integrands with logarithmic singularities at the ends, and for priors with mass at `ln B ≈ −1/head`:
+/// the density falls like `e^{−head |logit|}`, so `sinh` covers a range of thousands with few nodes. Weights
+/// are scaled to sum to one.
 pub(crate) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Vec<BetaNode> {
     let mode = (head / tail).ln();
     let ln_b = ln_beta(head, tail);
@@ -54,7 +55,8 @@ pub(crate) fn logit_trapezoid(head: f64, tail: f64, width: f64, step: f64) -> Ve
     rule
 }
 
-/// The density is followed down to `e^{−42}` of its peak: what is left times its `logit` is below `1e-14` of the mean.
+/// The density is followed down to `e^{−42}` of its peak. The tail beyond, times its `logit`, is below
+/// `1e-14` of the mean.
 const LN_NEGLIGIBLE: f64 = 42.0;
 
 fn ln_logistic(t: f64) -> f64 {

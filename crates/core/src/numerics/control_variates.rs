@@ -1,25 +1,28 @@
-//! Control variates: a mean corrected by the known means of other quantities, from independent replicates.
+//! Control variates: a mean is corrected with the known means of other quantities, using independent
+//! replicates.
 
 use super::special::student_factor;
 
-/// The least-squares fit of values by controls.
+/// The least-squares regression of values on controls.
 pub(crate) struct Fit {
-    /// The fitted value where every control has its known mean.
+    /// The fitted value with every control at its known mean.
     pub(crate) mean: f64,
     residuals: Vec<f64>,
     /// The mean is `Σ weight · value`.
     weights: Vec<f64>,
-    /// How far each value pulls the fit towards itself.
+    /// The leverage of each value: how far it pulls the fit towards itself.
     leverages: Vec<f64>,
-    /// Degrees of freedom that are left.
+    /// Residual degrees of freedom.
     freedom: f64,
 }
 
 impl Fit {
-    /// Fits `values` by the deviations of `controls` from their known means. One row of `controls` for each value.
+    /// Regresses `values` on the deviations of `controls` from their known means. One row of `controls` for
+    /// each value.
     ///
-    /// With `R` values and `m` controls the mean is exactly unbiased, and its error about Student with `R − m − 1` degrees of freedom, if they are
-    /// jointly normal; else its bias is of order `1/R` of its error. A control that is (nearly) a combination of the earlier ones is left out.
+    /// With `R` values and `m` controls that are jointly normal, the mean is exactly unbiased and its error
+    /// is approximately Student with `R − m − 1` degrees of freedom. Otherwise the bias is of order `1/R` of
+    /// the error. A control that is (nearly) a linear combination of the earlier ones is dropped.
     pub(crate) fn new(values: &[f64], controls: &[Vec<f64>], known: &[f64]) -> Self {
         let r = values.len() as f64;
         let average = |column: &dyn Fn(usize) -> f64| (0..values.len()).map(column).sum::<f64>() / r;
@@ -32,7 +35,7 @@ impl Fit {
             leverages: shares,
             freedom: r - 1.0,
         };
-        // Orthonormal centred controls, each with the deviation of its own mean from the known one.
+        // Orthonormal centred controls, each with the deviation of its sample mean from the known mean.
         let mut basis: Vec<(Vec<f64>, f64)> = Vec::new();
         for (c, known) in known.iter().enumerate() {
             let centre = average(&|i| controls[i][c]);
@@ -44,7 +47,8 @@ impl Fit {
                 offset -= along * unit_offset;
             }
             let length = norm(&column);
-            // Below 1e-5 of its length what is left is mostly what the others explain; below 1e-13 of its value, rounding.
+            // A remainder below 1e-5 of the control's length is nearly collinear with the others; below 1e-13
+            // of its value it is rounding.
             if !(length > 1e-5 * before && length > 1e-13 * centre.abs()) {
                 continue;
             }
@@ -55,7 +59,7 @@ impl Fit {
         fit
     }
 
-    /// Takes out what an orthonormal control explains; its own mean is `offset` above the known one.
+    /// Projects out an orthonormal control whose sample mean is `offset` above the known mean.
     fn add(&mut self, column: &[f64], offset: f64) {
         let slope = dot(&self.residuals, column);
         self.residuals.iter_mut().zip(column).for_each(|(v, u)| *v -= slope * u);
@@ -67,15 +71,17 @@ impl Fit {
         self.freedom -= 1.0;
     }
 
-    /// The standard error of the mean from the residuals, `√(Σ e_i² / (freedom · R))`, stated so that ±1.96 errors cover 95 % ([`student_factor`]).
+    /// The standard error of the mean from the residuals, `√(Σ e_i² / (freedom · R))`, scaled by
+    /// [`student_factor`] so that ±1.96 standard errors cover 95 %.
     pub(crate) fn error(&self) -> f64 {
         let free = self.freedom.max(1.0);
         let variance = dot(&self.residuals, &self.residuals) / free;
         student_factor(free) * (variance / self.residuals.len() as f64).sqrt()
     }
 
-    /// The standard error from leaving out one value at a time (HC3), for few values whose spread depends on the controls: the usual one missed
-    /// twice as often as it should where unusual controls come with large residuals, as at `α = 0.02`. Stated as [`Fit::error`] is.
+    /// The leave-one-out standard error (HC3), for few values whose spread depends on the controls. The usual
+    /// standard error missed twice as often as it should where unusual controls come with large residuals, as
+    /// at `α = 0.02`. Scaled as in [`Fit::error`].
     pub(crate) fn robust_error(&self) -> f64 {
         let share =
             |i: usize| (self.weights[i] * self.residuals[i] / (1.0 - self.leverages[i]).max(1e-3)).powi(2);

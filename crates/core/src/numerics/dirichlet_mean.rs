@@ -13,12 +13,12 @@
 //! Φ = g e^E,   E = Σ α_x (δ_x s − ln(1 + δ_x s)),   S = Σ w_x δ_x² / (1 + δ_x s),   F = s (1−s) S,   G = s² S
 //! ```
 //!
-//! `E`, `F`, `G`, `1 − F` and `Φ − g` are non-negative sums of non-negative terms of second order in δ: the first and the
-//! third integral have no cancellation at all, the second loses a factor of about two. The third is what a mutual
-//! information is made of.
+//! `E`, `F`, `G`, `1 − F` and `Φ − g` are sums of non-negative terms of second order in δ. So the first and
+//! the third integral have no cancellation at all, and the second loses a factor of about two. Mutual
+//! informations are sums of the third.
 //!
-//! The first line is the textbook integral `∫ (g − Φ) dt/t` after `Dir(α) = Σ_x w_x Dir(α + e_x)`, which
-//! turns the decay `t^{−α0}` into `t^{−α0−1}`: at `α0 = 10^{−3}` that saves 10^5 nodes.
+//! The first line is the textbook integral `∫ (g − Φ) dt/t` after applying `Dir(α) = Σ_x w_x Dir(α + e_x)`,
+//! which turns the decay `t^{−α0}` into `t^{−α0−1}`: at `α0 = 10^{−3}` that saves 10^5 nodes.
 
 use crate::numerics::special::{digamma_difference, ln1p_excess};
 use crate::numerics::trapezoid::{Bounded, Term, trapezoid, trapezoids};
@@ -29,23 +29,24 @@ struct Group {
     alpha: f64,
     /// `w = α / α0`.
     weight: f64,
-    /// `v`, which keeps its digits when it is tiny.
+    /// `v`, accurate also when it is tiny.
     coefficient: f64,
-    /// `δ = v − 1`, which keeps its digits when it is tiny.
+    /// `δ = v − 1`, accurate also when it is tiny.
     deviation: f64,
 }
 
 /// A linear form `L = Σ_x c_x P_x` of a Dirichlet vector, with coefficients `c_x ≥ 0`, not all zero.
 ///
 /// # Method and cost
-/// Trapezoid in `ln t` ([`crate::numerics::trapezoid`]): about `4 (50 + ln α0 + ln(c_max/c_min))` nodes, twice that where the step is
-/// halved again, each one logarithm for every distinct coefficient, no allocation.
+/// Trapezoid in `ln t` ([`crate::numerics::trapezoid`]): about `4 (50 + ln α0 + ln(c_max/c_min))` nodes, or
+/// twice that where the step is halved again. Each node costs one logarithm per distinct coefficient. No
+/// allocation.
 ///
 /// # Accuracy
-/// Largest relative error measured: `1.8e-15`, over the 299 forms of `tests/tables/dirichlet_mean.rs`: `α0` from `1e-3` to `1e7`,
-/// ratios of coefficients from `1 + 1e-9` to `e^50`, zero coefficients, weights down to `1e-9`. Over a thousand further random forms it was
-/// `6e-15`. The bound, about `1e-14` of the value, is an estimate from halving the step and from rounding, not a proof; it held in
-/// all of them.
+/// Largest relative error measured: `1.8e-15`, over the 299 forms of `tests/tables/dirichlet_mean.rs`: `α0`
+/// from `1e-3` to `1e7`, ratios of coefficients from `1 + 1e-9` to `e^50`, zero coefficients, weights down to
+/// `1e-9`. Over a thousand further random forms it was `6e-15`. The error bound, about `1e-14` of the value,
+/// is an estimate from halving the step and from rounding, not a proof; it held for all of them.
 ///
 /// # Example
 /// ```
@@ -62,7 +63,7 @@ pub struct LinearForm {
 }
 
 impl LinearForm {
-    /// From pairs `(alpha_x, c_x)`. Coefficients close to each other keep the digits of their differences.
+    /// From pairs `(alpha_x, c_x)`. Differences of close coefficients are computed exactly.
     ///
     /// # Panics
     /// If an alpha or a coefficient is negative or not finite, or no coefficient with a positive alpha is positive.
@@ -83,7 +84,8 @@ impl LinearForm {
         Self::from_reference(pairs.iter().map(term).collect(), reference.ln_1p())
     }
 
-    /// From `(alpha, d, c)`, where `c = 1 + d`, of which a tiny `c` and a tiny `d` each keep their digits.
+    /// From `(alpha, d, c)` with `c = 1 + d`. Both are given so that a tiny `c` and a tiny `d` are each
+    /// accurate.
     fn from_reference(mut pairs: Vec<(f64, f64, f64)>, ln_reference: f64) -> Self {
         for &(alpha, d, c) in &pairs {
             assert!(alpha >= 0.0 && alpha.is_finite(), "alpha {alpha} is not a non-negative number");
@@ -116,7 +118,8 @@ impl LinearForm {
         self.ln_mean
     }
 
-    /// Pairs `(w, δ)` of every distinct coefficient: its prior probability and its deviation from the mean, as a share of it.
+    /// Pairs `(w, δ)` for every distinct coefficient: its prior probability and its relative deviation from
+    /// the mean.
     pub fn scaled(&self) -> impl Iterator<Item = (f64, f64)> {
         self.groups.iter().map(|x| (x.weight, x.deviation))
     }
@@ -126,7 +129,7 @@ impl LinearForm {
         self.groups.len() == 1
     }
 
-    /// `E[ln L]`. Relative accuracy where it is not a difference of `ln E[L]` and the rest; see
+    /// `E[ln L]`. The relative accuracy holds unless `ln E[L]` cancels against the rest; see
     /// [`LinearForm::mean_ln_scaled`] for the rest alone.
     pub fn mean_ln(&self) -> Bounded {
         let scaled = self.mean_ln_scaled();
@@ -136,8 +139,9 @@ impl LinearForm {
 
     /// `E[ln(L / E L)] ≤ 0`, with relative accuracy.
     ///
-    /// With zero coefficients the integrand decays slowly if the alpha `α_+` of the others is small. Then they factor out:
-    /// `L = P_+ L'` with independent `P_+ ~ Beta(α_+, α0 − α_+)`, whose part `ψ(α_+) − ψ(α0)` is a closed form.
+    /// With zero coefficients the integrand decays slowly if the total alpha `α_+` of the other coefficients
+    /// is small. Then we factor out their total probability: `L = P_+ L'` with independent
+    /// `P_+ ~ Beta(α_+, α0 − α_+)`, whose contribution `ψ(α_+) − ψ(α0)` is a closed form.
     pub fn mean_ln_scaled(&self) -> Bounded {
         let zero = self.groups[0];
         let alpha_positive: f64 = self.groups[1..].iter().map(|x| x.alpha).sum();
@@ -148,7 +152,7 @@ impl LinearForm {
         let positive: Vec<_> = self.groups[1..].iter().map(|x| (x.alpha, x.coefficient)).collect();
         let rest = LinearForm::from_coefficients(&positive);
         let beta = -digamma_difference(rest.alpha_total, zero.alpha);
-        // E L' = 1/w_+, which the rounded coefficients of the rest have forgotten when w_+ is nearly one.
+        // E L' = 1/w_+. The rounded coefficients have lost it when w_+ is nearly one.
         let ln_weight = if zero.weight < 0.5 {
             (-zero.weight).ln_1p()
         } else {
@@ -177,11 +181,11 @@ impl LinearForm {
         })
     }
 
-    /// Jensen's gap `Σ_x w_x φ(v_x) − E[φ(L / E L)] ≥ 0`, with relative accuracy, also for `α0 → 0`, where the two
-    /// parts become equal.
+    /// Jensen's gap `Σ_x w_x φ(v_x) − E[φ(L / E L)] ≥ 0`, with relative accuracy, even as `α0 → 0`, where the
+    /// two parts become equal.
     ///
-    /// It is the information `I(X; Y=y | P)` that an output of likelihoods `c` carries about a user's value, for each unit
-    /// of the output's prior probability.
+    /// It is the information `I(X; Y=y | P)` that an output with likelihoods `c` carries about a user's
+    /// value, per unit of the output's prior probability.
     ///
     /// ```
     /// use sottovoce::numerics::dirichlet_mean::LinearForm;
@@ -214,7 +218,7 @@ impl LinearForm {
         let (mut exponent, mut spread, mut kept) = (0.0, 0.0, 0.0);
         for x in &self.groups {
             let z = x.deviation * s;
-            // Near −1 the deviation has forgotten a tiny coefficient.
+            // Near −1 a tiny coefficient is lost in the rounding of the deviation.
             let (one_plus, excess) = if z > -0.5 {
                 (1.0 + z, ln1p_excess(z))
             } else {
@@ -229,7 +233,7 @@ impl LinearForm {
         Integrands { s, lower, ln_g, g: ln_g.exp(), rise: self.rise(t, ln_g, exponent), spread, kept }
     }
 
-    /// `Φ − g` from `E`. For large `E` the sum `E` has lost digits to `α0 s`, so `Φ` is computed afresh.
+    /// `Φ − g` from `E`. For large `E` the sum `E` has lost digits against `α0 s`, so `Φ` is recomputed.
     fn rise(&self, t: f64, ln_g: f64, exponent: f64) -> f64 {
         if exponent < 1.0 {
             return ln_g.exp() * exponent.exp_m1();
@@ -239,15 +243,15 @@ impl LinearForm {
     }
 }
 
-/// `ln c_x − E[ln L]` under each `Dirichlet(α + e_x)`, the prior after one value `x`, for triples `(alpha_x, c_x, d_x)` of a positive
-/// coefficient and its deviation `d_x = c_x − b` from any `b`.
+/// `ln c_x − E[ln L]` under each `Dirichlet(α + e_x)`, the prior updated by one value `x`. Takes triples
+/// `(alpha_x, c_x, d_x)` of a positive coefficient and its deviation `d_x = c_x − b` from any common `b`.
 ///
 /// # Method and cost
-/// `ln v_x − ∫ (1+t)^{−α0−1} [ 1 − G(t)/r_x ] dt/t` with `r_x = (1 + v_x t)/(1 + t)` and `G = Π r_z^{−α_z}`: all `x` share their fifty nodes. Some thirty
-/// times faster than a [`LinearForm`] for each.
+/// `ln v_x − ∫ (1+t)^{−α0−1} [ 1 − G(t)/r_x ] dt/t` with `r_x = (1 + v_x t)/(1 + t)` and `G = Π r_z^{−α_z}`:
+/// all `x` share the same fifty nodes. About thirty times faster than one [`LinearForm`] for each.
 ///
 /// # Accuracy
-/// Absolute `1e-12`, and as a share of the largest deviation where coefficients hardly differ; the step is fixed.
+/// Absolute `1e-12`; where coefficients hardly differ, `1e-12` of the largest deviation. The step is fixed.
 pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
     let total: f64 = terms.iter().map(|(alpha, ..)| alpha).sum();
     let mean = terms.iter().map(|(alpha, c, _)| alpha * c).sum::<f64>() / total;
@@ -263,7 +267,8 @@ pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
         let (s, lower) = (t / (1.0 + t), 1.0 / (1.0 + t));
         let mut ln_g = 0.0;
         for (ratio, (alpha, v, deviation)) in ratios.iter_mut().zip(&scaled) {
-            // Both are the same; where they are near 1 the first keeps the digits of their logarithm, near 0 the second.
+            // Equal in exact arithmetic. Near 1 the first keeps the digits of the logarithm, near 0 the
+            // second does.
             let off = deviation * s;
             let is_near = off.abs() < 0.5;
             *ratio = if is_near { 1.0 + off } else { lower * (1.0 + v * t) };
@@ -271,7 +276,7 @@ pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
         }
         let ln_constant = -(total + 1.0) * t.ln_1p();
         let constant = ln_constant.exp();
-        // Where parameters are large, G may be too large for a double and the constant too small, but not their product.
+        // For large parameters G may overflow and the constant underflow, but their product does not.
         let rise = if ln_g < 1.0 { constant * ln_g.exp_m1() } else { (ln_constant + ln_g).exp() - constant };
         for (value, (ratio, (_, _, deviation))) in values.iter_mut().zip(ratios.iter().zip(&scaled)) {
             *value = (constant * deviation * s - rise) / ratio;
@@ -286,7 +291,8 @@ pub fn ln_leads(terms: &[(f64, f64, f64)]) -> Vec<f64> {
 /// The triangle of `E[P_x P_z / L]` for pairs `(alpha_x, c_x)` of positive numbers.
 ///
 /// # Method and cost
-/// `α_x (α_z + [x = z])/α0 · ∫ Φ(t)/((1 + c_x t)(1 + c_z t)) dt`: as [`ln_leads`], with as many products a node as entries.
+/// `α_x (α_z + [x = z])/α0 · ∫ Φ(t)/((1 + c_x t)(1 + c_z t)) dt`: as [`ln_leads`], with one product per entry
+/// at each node.
 ///
 /// # Accuracy
 /// Relative `1e-12`; the step is fixed.
@@ -296,7 +302,7 @@ pub fn mean_products_over_form(pairs: &[(f64, f64)]) -> Vec<f64> {
         pairs.iter().fold((f64::INFINITY, 0.0f64), |(s, l), (_, c)| (s.min(*c), l.max(*c)));
     let places = || (0..pairs.len()).flat_map(|x| (0..=x).map(move |z| (x, z)));
     let mut products = vec![0.0; places().count()];
-    // Times √(c_x c_z) none of them is above one, nor all the others small beside it.
+    // Scaled by √(c_x c_z), no entry exceeds one and none dwarfs all the others.
     let roots: Vec<f64> = pairs.iter().map(|(_, c)| c.sqrt()).collect();
     let mut lower = vec![0.0; pairs.len()];
     trapezoids(-(largest * (2.0 + total)).ln(), -smallest.ln(), STEP_TOGETHER, &mut products, |u, values| {
@@ -314,13 +320,15 @@ pub fn mean_products_over_form(pairs: &[(f64, f64)]) -> Vec<f64> {
     products
 }
 
-/// The triangle of `E[c_x P_x c_z P_z / L²]` for pairs `(alpha_x, c_x)` of positive numbers; a row of it adds up to `E[c_x P_x / L]`.
+/// The triangle of `E[c_x P_x c_z P_z / L²]` for pairs `(alpha_x, c_x)` of positive numbers; each row sums to
+/// `E[c_x P_x / L]`.
 ///
 /// # Method and cost
 /// `α_x (α_z + [x = z]) ∫ Φ(t) k_x k_z dt/t` with `k_x = c_x t/(1 + c_x t)`: as [`mean_products_over_form`].
 ///
 /// # Accuracy
-/// Relative `1e-10`; the step is fixed. Largest seen in tests, with parameters from `1e-3` to `1e6`: `2e-11`.
+/// Relative `1e-10`; the step is fixed. Largest error seen in tests, with parameters from `1e-3` to `1e6`:
+/// `2e-11`.
 pub fn mean_products_of_shares(pairs: &[(f64, f64)]) -> Vec<f64> {
     let total: f64 = pairs.iter().map(|(alpha, _)| alpha).sum();
     let (smallest, largest) =
@@ -329,7 +337,7 @@ pub fn mean_products_of_shares(pairs: &[(f64, f64)]) -> Vec<f64> {
     let mut products = vec![0.0; places().count()];
     let mut shares = vec![0.0; pairs.len()];
     trapezoids(-(largest * (2.0 + total)).ln(), -smallest.ln(), STEP_TOGETHER, &mut products, |u, values| {
-        // With 1/t, since t may be too large for a number where parameters are small.
+        // Use 1/t: t may overflow where parameters are small.
         let inverse = (-u).exp();
         let mut ln_phi = 0.0;
         for (share, (alpha, c)) in shares.iter_mut().zip(pairs) {
@@ -345,16 +353,17 @@ pub fn mean_products_of_shares(pairs: &[(f64, f64)]) -> Vec<f64> {
     products
 }
 
-/// `ln(1 + c e^u)`: small ones keep their digits, which large parameters need, and large ones are known where `e^u` is not.
+/// `ln(1 + c e^u)`, accurate when it is small (large parameters need that) and finite where `e^u` overflows.
 pub(crate) fn ln_one_plus(c: f64, u: f64) -> f64 {
     if u < 300.0 { (c * u.exp()).ln_1p() } else { u + (c + (-u).exp()).ln() }
 }
 
-/// Its error is `e^{−π²/h}`: `1e-13`.
+/// The discretisation error is `e^{−π²/h}`: `1e-13`.
 const STEP_TOGETHER: f64 = 1.0 / 3.0;
 
-/// The coefficient (or deviation) above `floor` that has the largest alpha. As reference it leaves coefficients that are close to
-/// most of the mass with exact differences; the smallest one did not, where it was rare.
+/// The coefficient (or deviation) above `floor` with the largest alpha. As the reference point it makes the
+/// differences of coefficients close to most of the mass exact; the smallest coefficient did not, where it
+/// was rare.
 fn of_most_mass(pairs: &[(f64, f64)], floor: f64) -> f64 {
     let positive = pairs.iter().filter(|&&(alpha, c)| alpha > 0.0 && c > floor);
     let most = positive.max_by(|x, y| x.0.total_cmp(&y.0));
@@ -441,7 +450,7 @@ mod tests {
         for pairs in [
             vec![(0.5, 1.0), (2.0, 1e-3), (0.05, 3.0)],
             vec![(50.0, 1.0), (400.0, 1.001)],
-            // Falls like t^{−0.004}: t is beyond all numbers before it is small.
+            // Decays like t^{−0.004}: t overflows before the integrand is small.
             vec![(0.001, 1.0), (0.001, 1e-6), (0.002, 1e6)],
             vec![(1e6, 1e-6), (0.5, 1.0), (1e4, 5.0)],
         ] {

@@ -2,11 +2,12 @@
 
 use super::search::bisect;
 
-/// The rule of the orthonormal polynomials with `x p_k = b_{k+1} p_{k+1} + a_k p_k + b_k p_{k−1}`, where `diagonal` holds
-/// `a_0 …`, `side` holds `b_1 …` (one fewer) and `mass` is the integral of 1. All nodes lie in `(−1, 1)`.
+/// The Gauss rule of the orthonormal polynomials with `x p_k = b_{k+1} p_{k+1} + a_k p_k + b_k p_{k−1}`,
+/// where `diagonal` holds `a_0 …`, `side` holds `b_1 …` (one fewer) and `mass` is the integral of 1. All
+/// nodes lie in `(−1, 1)`.
 ///
-/// Nodes come from Sturm counts and are polished by Newton steps. (Newton from the Legendre nodes falls into wrong roots on
-/// short panels.)
+/// Nodes come from Sturm counts and are polished by Newton steps. (Newton's method from the Legendre nodes
+/// converges to wrong roots on short panels.)
 pub(crate) fn gauss_rule(diagonal: &[f64], side: &[f64], mass: f64) -> Vec<(f64, f64)> {
     let node = |i: usize| {
         let mut x = bisected_root(i, diagonal, side);
@@ -17,7 +18,8 @@ pub(crate) fn gauss_rule(diagonal: &[f64], side: &[f64], mass: f64) -> Vec<(f64,
         (x, 1.0 / polynomials(x, diagonal, side, mass).2)
     };
     let mut rule: Vec<(f64, f64)> = (0..diagonal.len()).map(node).collect();
-    // The rounding of a node next to an end grows in the sum of squares: 1e-13 of all weights for Beta(0.01, 1). Their sum is known.
+    // The rounding error of a node next to an end is amplified in the sum of squares: 1e-13 of all weights
+    // for Beta(0.01, 1). Rescale to their known sum.
     let total: f64 = rule.iter().map(|(_, weight)| weight).sum();
     rule.iter_mut().for_each(|(_, weight)| *weight *= mass / total);
     rule
@@ -38,7 +40,8 @@ fn bisected_root(i: usize, diagonal: &[f64], side: &[f64]) -> f64 {
     0.5 * (low + high)
 }
 
-/// The polynomial whose roots are the nodes, its slope, and the sum of squares of the orthonormal ones before it.
+/// The polynomial whose roots are the nodes, its derivative, and the sum of squares of the orthonormal
+/// polynomials of lower degree.
 fn polynomials(x: f64, diagonal: &[f64], side: &[f64], mass: f64) -> (f64, f64, f64) {
     let (mut before, mut now) = (0.0, 1.0 / mass.sqrt());
     let (mut slope_before, mut slope_now, mut squares) = (0.0, 0.0, 0.0);
@@ -88,7 +91,8 @@ pub(crate) fn power_rule(order: usize, alpha: f64) -> Vec<(f64, f64)> {
     jacobi(alpha, 1.0, order).into_iter().map(|(x, w)| (0.5 * (1.0 + x), w / alpha)).collect()
 }
 
-/// Sums polynomials of degree below `2·order` exactly over the `count` equally spaced points `(2i + 1 − count)/count`.
+/// A rule that sums polynomials of degree below `2·order` exactly over the `count` equally spaced points
+/// `(2i + 1 − count)/count`.
 pub(crate) fn discrete_chebyshev(order: usize, count: u64) -> Vec<(f64, f64)> {
     let count = count as f64;
     let side = |k: usize| ((1.0 - (k as f64 / count).powi(2)) / (4.0 - 1.0 / (k * k) as f64)).sqrt();

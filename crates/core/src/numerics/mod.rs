@@ -1,4 +1,5 @@
-//! Numerical methods that know nothing of privacy: special functions, quadrature, searches, random numbers, and the flag that stops long loops.
+//! Numerical methods, independent of privacy: special functions, quadrature, searches, random numbers, and
+//! the flag that stops long loops.
 //!
 //! The lowest layer: nothing here uses another module of this crate.
 

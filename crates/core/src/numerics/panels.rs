@@ -1,24 +1,25 @@
-//! Densities with one peak on the whole line: integral, nodes, distribution function.
+//! Unimodal densities on the whole line: integral, quadrature nodes, distribution function.
 //!
 //! # Method
-//! From the peak, panels go out until `e^−45` of it is left; each is halved until two Gauss–Legendre rules of sixteen nodes agree. The distribution function integrates
-//! within the panel where it falls, so it is as good as the integral itself.
+//! Panels extend outwards from the peak until the density is `e^−45` of it. Each is halved until two
+//! Gauss–Legendre rules of sixteen nodes agree. The distribution function integrates within the panel that
+//! contains its argument, so it is as accurate as the integral itself.
 
 use std::sync::LazyLock;
 
 use crate::numerics::gauss::legendre;
 use crate::numerics::stop;
 
-/// Nodes of a panel.
+/// Nodes per panel.
 const ORDER: usize = 16;
 
-/// The rule of a panel.
+/// The quadrature rule of a panel.
 static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| legendre(ORDER));
 
-/// A panel is halved at most so often.
+/// A panel is halved at most this many times.
 const MAX_DEPTH: u32 = 40;
 
-/// What is left out beyond the last panels, as a logarithm relative to the peak.
+/// Log density relative to the peak below which the tails are cut off.
 const LN_NEGLIGIBLE: f64 = -45.0;
 
 /// The logarithm of a density, up to a constant.
@@ -38,13 +39,14 @@ struct Panel {
     right: f64,
     before: f64,
     mass: f64,
-    /// Places and masses.
+    /// Positions and masses.
     nodes: Vec<(f64, f64)>,
 }
 
 impl Panels {
-    /// The density around its peak. Panels are halved until two rules differ by less than `agreement`, a part of the whole: no less than the relative errors of the
-    /// density, which no halving mends.
+    /// The density around its peak. Panels are halved until two rules differ by less than `agreement`, a
+    /// share of the whole integral. It must not be smaller than the relative errors of the density, which
+    /// halving cannot reduce.
     pub(crate) fn new(ln_at: LnDensity<'_>, peak: f64, agreement: f64) -> Self {
         let mut panels = Panels { ln_peak: ln_at(peak), total: 1.0, panels: Vec::new() };
         let edges = panels.edges(ln_at, peak);
@@ -62,7 +64,7 @@ impl Panels {
         self.ln_peak + self.total.ln()
     }
 
-    /// Places with their masses, which sum to 1.
+    /// Nodes with their masses, which sum to 1.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (f64, f64)> {
         self.panels.iter().flat_map(|panel| &panel.nodes).map(|(u, mass)| (*u, mass / self.total))
     }
@@ -78,7 +80,7 @@ impl Panels {
         (self.panels[0].left, self.panels[self.panels.len() - 1].right)
     }
 
-    /// The probability below a place.
+    /// The probability below `u`.
     pub(crate) fn below(&self, ln_at: LnDensity<'_>, u: f64) -> f64 {
         let number = self.panels.partition_point(|panel| panel.right <= u);
         let Some(panel) = self.panels.get(number) else { return 1.0 };
@@ -93,10 +95,10 @@ impl Panels {
         (ln_at(u) - self.ln_peak).exp()
     }
 
-    /// Where panels begin and end: steps away from the peak, growing until nothing is left.
+    /// The ends of the panels: growing steps away from the peak until the density is negligible.
     fn edges(&self, ln_at: LnDensity<'_>, peak: f64) -> Vec<f64> {
         let drop = |u: f64| ln_at(u) - self.ln_peak;
-        // A step that costs about half of the height on the steeper side.
+        // A step over which the density falls to about half on the steeper side.
         let mut step = 1.0;
         while step > 1e-12 && drop(peak + step).min(drop(peak - step)) < -1.0 {
             step *= 0.5;

@@ -8,7 +8,7 @@ pub(crate) use rayon::prelude::*;
 #[cfg(not(feature = "parallel"))]
 pub(crate) use sequential::*;
 
-/// The names of rayon's traits that this crate uses, on one thread.
+/// The rayon traits that this crate uses, on one thread.
 #[cfg(not(feature = "parallel"))]
 mod sequential {
     use std::slice::{Chunks, ChunksMut, Iter, IterMut};
@@ -47,7 +47,7 @@ mod sequential {
     }
 
     pub(crate) trait ParallelIterator: Iterator + Sized {
-        /// There are no tasks to share out.
+        /// Nothing to split.
         fn with_min_len(self, _: usize) -> Self {
             self
         }

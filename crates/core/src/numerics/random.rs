@@ -1,6 +1,7 @@
 //! Random numbers: the generator of each draw, and the distributions that draws are made of.
 //!
-//! Draw number `i` of a computation uses stream `i` of a ChaCha8 generator with the given seed. So an answer depends on the seed and not on the number of threads.
+//! Draw number `i` of a computation uses stream `i` of a ChaCha8 generator with the given seed. So a result
+//! depends on the seed but not on the number of threads.
 
 use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -9,7 +10,7 @@ use rand_distr::{Binomial, Distribution as _, Gamma};
 use super::special::ln_sum_exp;
 use super::stop;
 
-/// The generator of one draw. All draws begin here, so this is where a run may end.
+/// The generator of one draw. Every draw starts here, so this is where a run checks whether to stop.
 pub(crate) fn generator(seed: u64, stream: u64) -> ChaCha8Rng {
     stop::check();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -31,7 +32,7 @@ pub(crate) fn multinomial(n: u64, q: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
     q.iter().enumerate().map(&mut draw).collect()
 }
 
-/// Draws a binomial number.
+/// Draws from a binomial distribution.
 pub(crate) fn binomial(n: u64, p: f64, rng: &mut dyn Rng) -> u64 {
     match Binomial::new(n, p) {
         Ok(distribution) if n > 0 => distribution.sample(rng),
@@ -39,7 +40,7 @@ pub(crate) fn binomial(n: u64, p: f64, rng: &mut dyn Rng) -> u64 {
     }
 }
 
-/// Draws an index with the given probabilities, which sum to `total`.
+/// Draws an index with probability proportional to its weight; the weights sum to `total`.
 pub(crate) fn pick(weights: &[f64], total: f64, rng: &mut dyn Rng) -> usize {
     let mut rest = rng.random::<f64>() * total;
     let hit = weights.iter().position(|w| {
@@ -61,8 +62,8 @@ pub(crate) fn sample_dirichlet(alpha: impl Iterator<Item = f64>, rng: &mut dyn R
     sample_ln_dirichlet(alpha, rng).into_iter().map(f64::exp).collect()
 }
 
-/// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, which underflows for small `alpha` only
-/// after the logarithm is taken.
+/// `ln` of a Gamma(`alpha`) draw: a Gamma(`alpha + 1`) draw times `U^{1/alpha}`, taken in logarithms because
+/// the power underflows for small `alpha`.
 pub(crate) fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
     // Unwrap safety: a valid Dirichlet has positive finite parameters.
     let boosted = Gamma::new(alpha + 1.0, 1.0).unwrap().sample(rng).ln();
@@ -73,7 +74,8 @@ pub(crate) fn sample_ln_gamma(alpha: f64, rng: &mut dyn Rng) -> f64 {
 mod tests {
     use super::*;
 
-    /// The words behind every golden value that was drawn: another generator must have them too, and take them in the same pieces.
+    /// The random words behind every golden value. Another generator must produce the same words and consume
+    /// them in the same order.
     #[test]
     fn known_words() {
         for (seed, stream, wanted) in [

@@ -1,6 +1,7 @@
-//! One-dimensional searches: bisection on real and on whole numbers, and golden section.
+//! One-dimensional searches: bisection on real numbers and on integers, and golden section.
 
-/// Halves a bracket `halvings` times (or until it holds no further number) and keeps the half in which `is_below` changes from true to false.
+/// Halves a bracket `halvings` times (or until no number is left inside) and keeps the half in which
+/// `is_below` changes from true to false.
 ///
 /// Returns both ends. `low` may be larger than `high`: the first end is the one at which `is_below` holds.
 pub(crate) fn bisect(
@@ -19,7 +20,7 @@ pub(crate) fn bisect(
     (low, high)
 }
 
-/// The first whole number from `low` to `high` at which `is_below` no longer holds; `high` if there is none before it.
+/// The first integer from `low` to `high` at which `is_below` is false; `high` if there is none before it.
 pub(crate) fn first_not_below(mut low: u64, mut high: u64, mut is_below: impl FnMut(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -28,7 +29,8 @@ pub(crate) fn first_not_below(mut low: u64, mut high: u64, mut is_below: impl Fn
     low
 }
 
-/// Where a function with one peak between `low` and `high` is largest, within `tolerance`, by golden section: one evaluation shrinks the bracket by 0.618.
+/// The maximiser of a unimodal function between `low` and `high`, within `tolerance`, by golden section: each
+/// evaluation shrinks the bracket by 0.618.
 pub(crate) fn maximum(mut low: f64, mut high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
     const SHARE: f64 = 0.618_033_988_749_894_9;
     let inner = |low: f64, high: f64| (high - SHARE * (high - low), low + SHARE * (high - low));

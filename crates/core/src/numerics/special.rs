@@ -1,8 +1,8 @@
 //! The special functions we need, each with its measured accuracy.
 //!
-//! Gamma-family functions come from `libm`, `special` and `spec_math`, whichever was most accurate. The *excess*
-//! functions are what remains of `ln(1+z)`, `e^y − 1`, `t ln t` or `(1+z)^{−α}` after the terms that cancel in a
-//! mutual information are taken away by hand: computed naively they lose every digit when `z` is small.
+//! Gamma-family functions come from `libm`, `special` and `spec_math`, whichever was most accurate. The
+//! *excess* functions are what remains of `ln(1+z)`, `e^y − 1`, `t ln t` or `(1+z)^{−α}` after removing the
+//! terms that cancel in a mutual information. Computed naively they lose every digit when `z` is small.
 //!
 //! Accuracies bound the relative errors seen against the 60-digit values in `tests/tables/special.rs`, which
 //! `tests/tables.py` writes with mpmath.
@@ -120,7 +120,7 @@ pub fn ln_beta(x: f64, y: f64) -> f64 {
         + correction
 }
 
-/// `ln C(n, k)` for whole numbers `0 ≤ k ≤ n`. Error as of [`ln_beta`].
+/// `ln C(n, k)` for integers `0 ≤ k ≤ n`. Error as for [`ln_beta`].
 ///
 /// ```
 /// assert!((sottovoce::numerics::special::ln_binomial(4.0, 2.0) - 6f64.ln()).abs() < 1e-15);
@@ -132,8 +132,8 @@ pub fn ln_binomial(n: f64, k: f64) -> f64 {
 /// `ln B(α) = Σ_x ln Γ(α_x) − ln Γ(Σ_x α_x)`, the α given as groups `(alpha, count)`.
 ///
 /// # Accuracy
-/// Error below `3e-15 · max(1, |ln B|)` when every alpha is at least ten or there are two of them; otherwise below
-/// `3e-15 · max(1, Σ |ln Γ(α_x)|, |ln Γ(α0)|)`, which is more where the two cancel.
+/// Error below `3e-15 · max(1, |ln B|)` when every alpha is at least ten or there are two of them; otherwise
+/// below `3e-15 · max(1, Σ |ln Γ(α_x)|, |ln Γ(α0)|)`, which is larger where the two cancel.
 ///
 /// ```
 /// assert!((sottovoce::numerics::special::ln_beta_groups(&[(1.0, 3)]) + 2f64.ln()).abs() < 1e-15);
@@ -186,8 +186,7 @@ fn atanh_tail(r: f64) -> f64 {
 /// `ln(1+z) − z ≤ 0`, for `z > −1`.
 ///
 /// # Method
-/// With `r = z/(2+z)`: `−z r + 2(r³/3 + r⁵/5 + …)` for `|z| ≤ ½`, where the difference of the first two terms of the
-/// logarithm is taken exactly.
+/// With `r = z/(2+z)`: `−z r + 2(r³/3 + r⁵/5 + …)` for `|z| ≤ ½`. The leading terms are subtracted exactly.
 ///
 /// # Accuracy
 /// Relative error below `1e-15`, for `|z|` from `1e-15` to `1e22`.
@@ -206,7 +205,7 @@ pub fn ln1p_excess(z: f64) -> f64 {
 
 /// `φ(1+d) = (1+d) ln(1+d) − d ≥ 0`, for `d ≥ −1`.
 ///
-/// The function `φ(t) = t ln t − t + 1` writes a mutual information as a sum of non-negative terms.
+/// With `φ(t) = t ln t − t + 1` a mutual information is a sum of non-negative terms.
 ///
 /// # Accuracy
 /// Relative error below `1e-15`, for `|d|` from `1e-15` to `1e22`.
@@ -217,7 +216,7 @@ pub fn ln1p_excess(z: f64) -> f64 {
 /// assert_eq!(excess_entropy(-1.0), 1.0);
 /// ```
 pub fn excess_entropy(d: f64) -> f64 {
-    // Rounding may carry a probability ratio just below 0.
+    // Rounding may push a probability ratio just below 0.
     if d <= -1.0 {
         return 1.0;
     }
@@ -283,7 +282,8 @@ pub fn ln_bernoulli_moment(mu: f64, y: f64) -> f64 {
     if y > 30.0 && mu > 0.0 { y + (mu + (1.0 - mu) * (-y).exp()).ln() } else { (mu * y.exp_m1()).ln_1p() }
 }
 
-/// Probability of `ones` among `trials` independent bits of probability `share`, `0 < share < 1`; the counts are integers.
+/// Probability of `ones` successes in `trials` independent trials of probability `share`, `0 < share < 1`;
+/// the counts are integers.
 ///
 /// # Method
 /// Loader's saddle-point form ("Fast and accurate computation of binomial probabilities", 2000): Stirling corrections and
@@ -305,7 +305,7 @@ pub fn binomial_probability(trials: f64, share: f64, ones: f64) -> f64 {
     }
     let (mean_ones, mean_zeros) = (trials * share, trials * (1.0 - share));
     let ln_corrections = remainder(trials) - remainder(ones) - remainder(zeros);
-    // Fused: the rounding of the mean alone cost 6e-14 at 10^4 trials, nine deviations out.
+    // Fused multiply-add: rounding the mean alone cost 6e-14 at 10^4 trials, nine standard deviations out.
     let residual = (-trials).mul_add(share, ones);
     let deviance = mean_ones * excess_entropy(residual / mean_ones)
         + mean_zeros * excess_entropy(-residual / mean_zeros);
@@ -321,8 +321,9 @@ pub(crate) fn ln_sum_exp(values: &[f64]) -> f64 {
     largest + values.iter().map(|v| (v - largest).exp()).sum::<f64>().ln()
 }
 
-/// The 97.5 % quantile of Student's distribution over that of the normal one, by Cornish and Fisher's expansion in the inverse degrees of freedom; above
-/// four degrees off by less than 1 %, below larger than needed.
+/// The 97.5 % quantile of Student's distribution divided by that of the normal, by the Cornish–Fisher
+/// expansion in the inverse degrees of freedom. Within 1 % above four degrees of freedom; below that it is
+/// conservative (too large).
 pub(crate) fn student_factor(degrees: f64) -> f64 {
     let z2 = 1.959_963_985_f64.powi(2);
     let first = (z2 + 1.0) / 4.0;
@@ -331,7 +332,8 @@ pub(crate) fn student_factor(degrees: f64) -> f64 {
     1.0 + (first + (second + third / degrees) / degrees) / degrees
 }
 
-/// For each group `(mass, count)` the sum of all masses but one of its own, from prefix and suffix sums.
+/// For each group `(mass, count)` the sum of all masses except one of this group, from prefix and suffix
+/// sums.
 pub(crate) fn leave_one_out(pairs: &[(f64, usize)]) -> Vec<f64> {
     let mut others = vec![0.0; pairs.len()];
     let mut prefix = 0.0;

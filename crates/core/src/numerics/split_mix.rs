@@ -1,4 +1,4 @@
-//! SplitMix64: a fast hash of 64 bits, for hash functions and seeds. Not for secrets.
+//! SplitMix64: a fast 64-bit hash, for hash functions and seeds. Not cryptographic.
 
 /// Output number `index` (from 0) of the SplitMix64 generator started at `seed`.
 ///

@@ -1,8 +1,8 @@
-//! Gamma functions with their large parts taken out.
+//! Gamma functions without their large leading terms.
 //!
-//! Entropies of tallies are of order `ln n`, but the log-gammas in them are of order `n ln n`: at `n = 10^7` a plain
-//! difference of [`libm::lgamma`] keeps eight digits. Everything here is therefore what is left *after* Stirling's leading
-//! terms, which the callers cancel on paper.
+//! Entropies of tallies are of order `ln n`, but the log-gammas in them are of order `n ln n`: at `n = 10^7`
+//! a plain difference of [`libm::lgamma`] keeps eight digits. The functions here return what is left *after*
+//! Stirling's leading terms, which the callers cancel analytically.
 //!
 //! ```text
 //! R(z) = ln Γ(z) − (z − ½) ln z + z − ½ ln 2π = 1/(12 z) − 1/(360 z³) + …
@@ -12,7 +12,7 @@ use std::f64::consts::PI;
 
 use super::special::ln_beta;
 
-/// From here on the series of `R` has double precision: its first dropped term is below `1e-19`.
+/// From here on the series of `R` is accurate to double precision: its first dropped term is below `1e-19`.
 pub(crate) const SERIES_FROM: f64 = 10.0;
 
 /// `B_{2k} / (2k (2k−1))`, `k = 1…9`: the coefficients of `z^{1−2k}` in `R`. Times `2k−1` they are those of `z^{−2k}` in `ln z − 1/(2z) − ψ(z)`.
@@ -78,7 +78,7 @@ pub(crate) fn ln_rising(alpha: f64, t: f64) -> f64 {
     libm::lgamma(alpha + t) - libm::lgamma(alpha)
 }
 
-/// Parameters beyond which the two log-gammas of `Γ(α + t)/Γ(α)` have more digits in common than is good: at `1e8` eight of the last.
+/// Above this the two log-gammas of `Γ(α + t)/Γ(α)` cancel too much: at `1e8` by eight digits.
 const SURE: f64 = 1e4;
 
 #[cfg(test)]

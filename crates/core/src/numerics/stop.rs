@@ -1,22 +1,26 @@
-//! How a run is ended from outside: one flag, which all long loops look at.
+//! Stopping a run from outside: one flag that all long loops check.
 //!
-//! A front end makes a [`Stop`], hands it to whoever ends runs (a timer, Ctrl-C, a client that hangs up), and does its work inside [`Stop::run`]. This crate
-//! reads no clock: it only looks at the flag, so that a look costs about a nanosecond and can stand in inner loops.
+//! A front end makes a [`Stop`], hands it to whatever may end the run (a timer, Ctrl-C, a client that
+//! disconnects), and does its work inside [`Stop::run`]. This crate reads no clock. It only checks the flag,
+//! which costs about a nanosecond and is cheap enough for inner loops.
 //!
 //! # How it works
-//! [`check`] unwinds out of the computation when the flag is set, without the message of a panic; nothing that was half done is given to anyone. [`Stop::run`] catches
-//! it, and so does whoever has an honest answer without the part that was cut off ([`caught`]): Monte Carlo its complete rounds of draws, an
-//! [`Analysis`](crate::Analysis) the metrics that it has found. Functions in between need no parameter and return no error for it.
+//! When the flag is set, [`check`] unwinds out of the computation without a panic message, and no
+//! half-finished result is returned. [`Stop::run`] catches the unwinding. So does code that still has a valid
+//! answer without the interrupted part ([`caught`]): Monte Carlo returns its complete rounds of draws, an
+//! [`Analysis`](crate::Analysis) the metrics already computed. Functions in between need no parameter and
+//! return no error for it.
 //!
-//! The flag belongs to the threads of one run: each has its own pool, and two runs in one process do not hear each other's. Outside of [`Stop::run`] nothing is ever
-//! stopped. A program that aborts on panic (`panic = "abort"`) must not ask to stop.
+//! The flag belongs to the threads of one run. Each run has its own pool, so two runs in one process do not
+//! stop each other. Outside of [`Stop::run`] nothing is ever stopped. A program that aborts on panic
+//! (`panic = "abort"`) must not set the flag.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that ends a run. Its clones are the same flag.
+/// A flag that ends a run. Clones share the same flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Flags>);
 
@@ -26,7 +30,7 @@ struct Flags {
     heard: AtomicBool,
 }
 
-/// What unwinds out of a computation that is stopped.
+/// The payload that unwinds out of a stopped computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -35,7 +39,7 @@ pub struct Stopped;
 pub enum NoResult {
     /// The flag was set before the work was done.
     Stopped,
-    /// The system gives no threads.
+    /// The system could not provide threads.
     NoThreads {
         /// The system's reason.
         reason: String,
@@ -43,17 +47,17 @@ pub enum NoResult {
 }
 
 thread_local! {
-    /// The flag of the run that this thread works for.
+    /// The flag of the run that this thread belongs to.
     static CURRENT: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
 impl Stop {
-    /// A flag that is not set.
+    /// A new flag, not set.
     pub fn new() -> Self {
         Stop::default()
     }
 
-    /// Sets the flag: computations end soon, and for good.
+    /// Sets the flag: computations end soon. It cannot be unset.
     pub fn ask(&self) {
         self.0.asked.store(true, Ordering::Relaxed);
     }
@@ -63,15 +67,16 @@ impl Stop {
         self.0.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether a computation was cut off: a run that was done before the flag was set has lost nothing.
+    /// Whether a computation was cut off. A run that finished before the flag was set has lost nothing.
     pub fn was_heard(&self) -> bool {
         self.0.heard.load(Ordering::Relaxed)
     }
 
-    /// Does the work on threads of its own, as many as processors if nothing is said.
+    /// Runs the work on its own thread pool, by default with one thread per processor.
     ///
     /// # Errors
-    /// [`NoResult::Stopped`] if the flag cut it off; [`NoResult::NoThreads`] if the system gives no threads.
+    /// [`NoResult::Stopped`] if the flag cut it off; [`NoResult::NoThreads`] if the system could not provide
+    /// threads.
     pub fn run<T: Send>(
         &self,
         threads: Option<usize>,
@@ -96,7 +101,7 @@ impl Stop {
         Ok(pool.install(work))
     }
 
-    /// On the calling thread, whatever the number of threads asked for.
+    /// Runs on the calling thread, whatever number of threads was requested.
     #[cfg(not(feature = "parallel"))]
     fn on_threads<T: Send>(&self, _: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T, NoResult> {
         let before = CURRENT.replace(Some(self.clone()));
@@ -106,7 +111,7 @@ impl Stop {
     }
 }
 
-/// On how many threads the run of this thread works.
+/// The number of threads of the current run.
 pub fn threads() -> usize {
     #[cfg(feature = "parallel")]
     return rayon::current_num_threads();
@@ -114,18 +119,19 @@ pub fn threads() -> usize {
     1
 }
 
-/// Bytes of the stack of each thread, as main threads have.
+/// Stack size of each thread in bytes, the same as a main thread has.
 #[cfg(feature = "parallel")]
 const STACK: usize = 8 << 20;
 
-/// Ends the computation if it was asked to.
+/// Ends the computation if the flag is set.
 pub fn check() {
     if is_asked() {
         resume_unwind(Box::new(Stopped));
     }
 }
 
-/// Whether the run of this thread was asked to stop, for those who can end by themselves. To be told so is to be cut off.
+/// Whether this run should stop, for loops that can end early with a partial result. A positive answer counts
+/// as a cut-off.
 pub fn is_asked() -> bool {
     CURRENT.with_borrow(|current| {
         let Some(stop) = current.as_ref().filter(|stop| stop.is_asked()) else { return false };
@@ -134,7 +140,8 @@ pub fn is_asked() -> bool {
     })
 }
 
-/// Does some work, and says if it was cut off. What it has touched must be as good as before, or not be used again.
+/// Runs some work and reports if it was cut off. State that the work modified must stay valid or must not be
+/// used again.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Stopped>() {
         Ok(stopped) => *stopped,

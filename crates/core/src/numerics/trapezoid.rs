@@ -1,6 +1,6 @@
 //! The trapezoidal rule on the whole line, for integrands in `u = ln t`.
 //!
-//! # Why it is enough
+//! # Why it suffices
 //! Every integral of this crate over `t ∈ (0, ∞)` has an integrand built from `(1 + r t)^{−α}` with `r ≥ 0`. In
 //! `u = ln t` it decays exponentially at both ends, and it is analytic and bounded in the strip `|Im u| ≤ π/2`,
 //! because `|1 + r t| ≥ 1` wherever `Re t ≥ 0`, whatever α is. The trapezoidal rule of step `h` then has the error
@@ -13,20 +13,21 @@
 //! begins, the strip stays as it is and some 150 nodes become thirty.
 //!
 //! # The right tail
-//! For large `t` the integrand is a power of `t` times a function that is analytic in `1/t`, and `u = w + e^{w−r}` compresses that tail alike: a tail that falls no
-//! faster than `t^{−α}` is as short as any other, if only the integrand is known where `t` itself is too large for a number. [`trapezoids`] does that.
+//! For large `t` the integrand is a power of `t` times a function that is analytic in `1/t`, and
+//! `u = w + e^{w−r}` compresses that tail in the same way. A slow tail `t^{−α}` then needs no more nodes than
+//! any other, provided the integrand can be evaluated where `t` itself overflows. [`trapezoids`] does that.
 
 /// The integrand at one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Term {
     /// Its value.
     pub value: f64,
-    /// The sum of the absolute values of the parts it was added from: rounding is relative to this.
+    /// The sum of the absolute values of its summands: rounding is relative to this.
     pub magnitude: f64,
 }
 
 impl Term {
-    /// A value whose parts all have the same sign.
+    /// A value whose summands all have the same sign.
     pub fn of_one_sign(value: f64) -> Self {
         Term { value, magnitude: value.abs() }
     }
@@ -37,7 +38,7 @@ impl Term {
     }
 }
 
-/// A number and the bound on its absolute error.
+/// A number and a bound on its absolute error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounded {
     /// The number.
@@ -47,7 +48,7 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// A number with its bound.
+    /// A number with its error bound.
     pub fn new(value: f64, error: f64) -> Self {
         Bounded { value, error }
     }
@@ -67,18 +68,20 @@ impl std::ops::Add for Bounded {
 
 /// First step. It is halved at least once, so that the last halving measures the error.
 const FIRST_STEP: f64 = 0.5;
-/// Relative discretisation error at which halving stops, ten times below the rounding that is stated anyway.
+/// Relative discretisation error at which halving stops, ten times below the rounding error that is reported
+/// in any case.
 const TOLERANCE: f64 = 1e-15;
-/// Halvings at most. Seven integrals in eight of our tests need one, none more than two.
+/// Maximum number of halvings. Seven integrals in eight of our tests need one, none more than two.
 const MOST_HALVINGS: u32 = 4;
 /// A tail ends where the terms fall below this share of the sum.
 const NEGLIGIBLE: f64 = 1e-19;
-/// And below this share of the largest term, for functions that are found together.
+/// And below this share of the largest term, for functions that are integrated together.
 const NEGLIGIBLE_TERM: f64 = 1e-14;
 /// Rounding of one term, relative to its magnitude, in units of the machine epsilon. Measured: a node carries the
 /// error of `e^y` with `|y| ≤ 40` at most.
 const ROUNDING: f64 = 48.0;
-/// A tail is at most so many nodes: the slowest decay is `e^{−u}`, from `1` to `NEGLIGIBLE` in 44 units of `u`.
+/// Maximum number of nodes in a tail: the slowest decay is `e^{−u}`, from `1` to `NEGLIGIBLE` in 44 units of
+/// `u`.
 const LONGEST_TAIL: u32 = 2000;
 
 /// How far left of the integrand the compression of its left tail begins.
@@ -92,13 +95,13 @@ fn compressed(w: f64, left: f64, integrand: &mut impl FnMut(f64) -> Term) -> Ter
     Term { value: term.value * (1.0 + lean), magnitude: term.magnitude * (1.0 + lean) }
 }
 
-/// `∫ f(u) du` over the line, for an `f` that is a power series in `t = e^u` without constant term for `u < left`, and decays at
-/// least as `e^{−u}` right of `right`.
+/// `∫ f(u) du` over the line, for an `f` that is a power series in `t = e^u` without constant term for
+/// `u < left`, and decays at least as fast as `e^{−u}` right of `right`.
 ///
 /// # Method and cost
-/// All nodes between `left` and `right`, then outwards until terms are negligible; then the step is halved, reusing
-/// the nodes, until the change `d` of the sum says that the error, `d²` up to a factor for geometric convergence, is
-/// below `1e-15`. About `4 (right − left + 50)` evaluations.
+/// All nodes between `left` and `right`, then outwards until terms are negligible. Then the step is halved,
+/// reusing the nodes, until the change `d` of the sum implies an error below `1e-15`: with geometric
+/// convergence the error is `d²` up to a factor. About `4 (right − left + 50)` evaluations.
 pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) -> Bounded {
     let mut integrand = |w| compressed(w, left, &mut integrand);
     let mut step = FIRST_STEP;
@@ -127,8 +130,9 @@ pub fn trapezoid(left: f64, right: f64, mut integrand: impl FnMut(f64) -> Term) 
     Bounded::new(sum.value * step, discretisation + rounding * step)
 }
 
-/// The integrals of several functions as [`trapezoid`] takes them, but falling as any power of `t` right of `right`, at nodes that they share and with one
-/// step: what `step` leaves is for the caller to know. The function writes its values.
+/// The integrals of several functions as in [`trapezoid`], but decaying like any power of `t` right of
+/// `right`. They share nodes and one fixed step; the caller is responsible for its discretisation error. The
+/// function writes its values.
 pub fn trapezoids(
     left: f64,
     right: f64,
@@ -149,7 +153,7 @@ pub fn trapezoids(
         }
         largest
     };
-    // How far nodes are compressed changes by a factor from one to the next.
+    // The compression changes by a constant factor from one node to the next.
     let factor = step.exp();
     let (mut w, mut lean, mut stretch) = (left, (-LEAN).exp(), (left - right - LEAN).exp());
     let (first_lean, first_stretch) = (lean, stretch);
@@ -179,7 +183,8 @@ fn halved_error(change: f64, magnitude: f64) -> f64 {
     if magnitude > 0.0 { 10.0 * change * change / magnitude } else { 0.0 }
 }
 
-/// Adds the nodes beyond `from`, in steps of the signed `step`, until two in a row are negligible. Returns the last.
+/// Adds the nodes beyond `from`, in steps of the signed `step`, until two in a row are negligible. Returns
+/// the last node.
 fn tail(sum: &mut Term, from: f64, step: f64, integrand: &mut impl FnMut(f64) -> Term) -> f64 {
     let mut small = 0;
     let mut u = from;
@@ -213,7 +218,7 @@ mod tests {
         assert_eq!(trapezoid(0.0, 1.0, |_| Term::default()), Bounded::default());
     }
 
-    /// `∫ t (1 + t)^{−1−α} dt/t = 1/α`, where `t` is written by its inverse.
+    /// `∫ t (1 + t)^{−1−α} dt/t = 1/α`, evaluated with `1/t`.
     #[test]
     fn slow_tails_are_short() {
         for alpha in [1e-3, 0.1, 1.0, 30.0] {

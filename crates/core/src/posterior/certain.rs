@@ -1,7 +1,7 @@
-//! Reports that tell all or nothing: the truth, erasure.
+//! Reports that reveal everything or nothing: identity, erasure.
 //!
-//! `k_x` users surely hold `x`, the other `u = n − Σ k_x` said nothing. So `P ~ Dir(α + k)` in closed form, and `T_x − k_x` is beta-binomial: `u` users of whom each
-//! holds `x` with probability `P_x`.
+//! `k_x` users surely hold `x`, the other `u = n − Σ k_x` reported nothing. So `P ~ Dir(α + k)` in closed
+//! form, and `T_x − k_x` is beta-binomial: each of `u` users holds `x` with probability `P_x`.
 
 use crate::numerics::parallel::*;
 
@@ -29,7 +29,7 @@ pub(crate) fn posterior(
     let ln_joint: Vec<f64> = parts.iter().map(|(w, prior)| w.ln() + ln_evidence(prior, known)).collect();
     let ln_total = ln_sum_exp(&ln_joint);
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
-    // The two parameters of the marginal of each value under each part.
+    // The two parameters of the marginal of each value under each component.
     let shapes = |x: usize| {
         let shape = move |(_, prior): &(f64, &Dirichlet)| {
             (prior.alpha()[x] + known[x] as f64, others(prior, x) + (told - known[x]) as f64)
@@ -68,7 +68,7 @@ fn beta<'a>(a: f64, b: f64) -> Marginal<'a> {
     Marginal::new((a, b), Box::new(|_, _| 0.0))
 }
 
-/// Mean and standard deviation of a beta-binomial number.
+/// Mean and standard deviation of a beta-binomial variable.
 fn beta_binomial(n: f64, a: f64, b: f64) -> (f64, f64) {
     let (total, mean) = (a + b, a / (a + b));
     (n * mean, (n * mean * (b / total) * (total + n) / (total + 1.0)).sqrt())

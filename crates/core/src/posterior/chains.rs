@@ -1,16 +1,19 @@
 //! Markov chains for the posterior under one Dirichlet prior.
 //!
 //! # Method
-//! There are two kinds of iterations, each of which leaves the posterior invariant:
+//! There are two kinds of updates, each of which leaves the posterior invariant:
 //!
-//! * *Moves* of mass between two values or along a ridge ([`crate::mcmc::target`]). Rows of the likelihood that are only expanded there accept or reject some moves at
-//!   once, which is one pass over the reports. How many moves make one proposal is found in the warm-up.
-//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)`. It moves well at low privacy and at the boundary of the
-//!   simplex, and crawls at high privacy. Chains whose long proposals are accepted do without it.
+//! * *Moves* of mass between two values or along a ridge ([`crate::mcmc::target`]). If some rows of the
+//!   likelihood are only expanded there, several moves form one proposal, which is accepted or rejected in
+//!   one pass over the reports. The warm-up tunes how many moves make one proposal.
+//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)`. It
+//!   mixes well at low privacy and at the boundary of the simplex, and slowly at high privacy. Chains whose
+//!   long proposals are accepted do without it.
 //!
-//! Four chains start at draws from the prior, moved by some sweeps. They run until the effective sample sizes of all `P_x` suffice and R-hat is small. Each time their length doubles they forget the first
-//! half of what they kept, so that the start never counts, and keep every second draw of the rest, so that memory is bounded. A draw is a pair of `P` and `T`, kept or forgotten
-//! together.
+//! Four chains start at draws from the prior, followed by some sweeps. They run until the effective sample
+//! sizes of all `P_x` suffice and R-hat is small. Each time their length doubles they discard the first half
+//! of their draws as burn-in and thin the rest by two, so that memory is bounded. A draw is a pair of `P` and
+//! `T`, kept or discarded together.
 
 use std::ops::ControlFlow;
 
@@ -35,10 +38,10 @@ pub(crate) const CHAINS: usize = 4;
 /// Iterations of the warm-up.
 const WARM_UP: usize = 100;
 
-/// Draws that a chain keeps at least before it is judged for the last time.
+/// Minimum number of kept draws of a chain before its final assessment.
 const KEPT: usize = 1000;
 
-/// Draws between two looks at the convergence of chains whose draws are expensive.
+/// Draws between two convergence checks of chains whose draws are expensive.
 const CHECKED: usize = 250;
 
 /// Draws between two calls of the observer.
@@ -48,19 +51,19 @@ const SLICE: usize = 50;
 const R_HAT: f64 = 1.01;
 pub(crate) const SAMPLE_SIZE: f64 = 600.0;
 
-/// Most doublings of the length of the chains.
+/// Largest number of doublings of the chains' length.
 const DOUBLINGS: u32 = 6;
 
-/// Proposals of an iteration with data augmentation.
+/// Proposals per iteration with data augmentation.
 const PROPOSALS: usize = 2;
 
-/// Sweeps that follow the likelihood from a draw of the prior to where the warm-up begins.
+/// Sweeps from a draw of the prior to the start of the warm-up.
 const APPROACH: usize = 50;
 
-/// Most sweeps of a proposal: after these a walk has forgotten where it began.
+/// Largest number of sweeps per proposal: by then a walk has forgotten its start.
 const LONGEST: usize = 8;
 
-/// What the chains share: reports, a prior, and the posterior as chains walk on it.
+/// Shared by all chains: reports, a prior, and the target of the chains.
 pub(crate) struct Problem<'a> {
     pub(crate) likelihood: &'a dyn Senders,
     pub(crate) prior: &'a Dirichlet,
@@ -70,7 +73,7 @@ pub(crate) struct Problem<'a> {
 /// The chains after their run.
 pub(crate) struct Chains {
     chains: Vec<Chain>,
-    /// How well they agree about each value.
+    /// The convergence diagnostics of each value.
     pub(crate) agreements: Vec<Agreement>,
     pub(crate) diagnostics: Diagnostics,
 }
@@ -82,28 +85,29 @@ pub(crate) struct Draw {
     pub(crate) t: Vec<u64>,
 }
 
-/// One chain, and what it keeps.
+/// One chain and its draws.
 struct Chain {
     rng: ChaCha8Rng,
     state: State,
-    /// Moves of a proposal.
+    /// Moves per proposal.
     moves: usize,
-    /// Whether an iteration draws `P` again from drawn tallies.
+    /// Whether an iteration redraws `P` given drawn tallies.
     augments: bool,
-    /// `D = L − L̂` at the state.
+    /// `D = L − L̂` at the current state.
     difference: f64,
     proposed: f64,
     accepted: f64,
-    /// One of so many iterations is kept.
+    /// One of this many iterations is kept.
     thinning: usize,
     draws: Vec<Draw>,
 }
 
 impl Chains {
-    /// Runs chains until they agree on at least `sample_size` effective draws, are told to stop, or have doubled their length too often.
+    /// Runs chains until they agree with at least `sample_size` effective draws, are stopped, or have doubled
+    /// their length too often.
     ///
     /// # Errors
-    /// They did not converge, and an unconverged answer is not wanted.
+    /// They did not converge, and the caller does not accept an unconverged answer.
     pub(crate) fn run(
         problem: &Problem<'_>,
         sample_size: f64,
@@ -125,13 +129,13 @@ impl Chains {
         Ok(Chains { chains, agreements, diagnostics })
     }
 
-    /// The draws of all chains, one of each in turn, so that the first ones are as good as any.
+    /// The draws of all chains, interleaved, so that any prefix is as good as the rest.
     pub(crate) fn draws(&self) -> impl Iterator<Item = &Draw> {
         let length = self.chains[0].draws.len();
         (0..length).flat_map(|i| self.chains.iter().map(move |chain| &chain.draws[i]))
     }
 
-    /// How many draws there are.
+    /// The number of draws.
     pub(crate) fn len(&self) -> usize {
         CHAINS * self.chains[0].draws.len()
     }
@@ -156,7 +160,7 @@ impl Chain {
         }
     }
 
-    /// Finds how many moves make a proposal that is accepted about two times of three.
+    /// Tunes the number of moves per proposal for an acceptance rate of about two thirds.
     fn warm_up(&mut self, problem: &Problem<'_>) {
         let a = problem.likelihood.inputs();
         for _ in 0..WARM_UP / 10 {
@@ -182,7 +186,7 @@ impl Chain {
         self.propose(problem);
     }
 
-    /// Draws the distribution again, given the users' tallies: `P ~ Dir(α + T)`.
+    /// Redraws the distribution given the users' tallies: `P ~ Dir(α + T)`.
     fn augment(&mut self, problem: &Problem<'_>, t: &[u64]) {
         let gamma = |(alpha, t): (&f64, &u64)| sample_ln_gamma(alpha + *t as f64, &mut self.rng);
         let ln_gammas: Vec<f64> = problem.prior.alpha().iter().zip(t).map(gamma).collect();
@@ -191,7 +195,7 @@ impl Chain {
         self.difference = problem.target.difference(&self.state);
     }
 
-    /// Proposes some moves at once, to the exact likelihood.
+    /// Proposes several moves at once, accepted by the exact likelihood.
     fn propose(&mut self, problem: &Problem<'_>) {
         for _ in 0..if self.augments { PROPOSALS } else { 1 } {
             let mut proposal = self.state.clone();
@@ -205,7 +209,7 @@ impl Chain {
         }
     }
 
-    /// Keeps so many more draws.
+    /// Adds this many draws.
     fn go_on(&mut self, problem: &Problem<'_>, draws: usize) {
         for _ in 0..draws {
             (1..self.thinning).for_each(|_| self.step(problem));
@@ -219,7 +223,7 @@ impl Chain {
         }
     }
 
-    /// Forgets the first half, which may still be on its way from the start, and every second draw of the rest, to keep only every second one from now on.
+    /// Discards the first half as burn-in and every second draw of the rest, and doubles the thinning.
     fn forget(&mut self) {
         let half = self.draws.len() / 2;
         self.draws = self.draws.drain(half..).step_by(2).collect();
@@ -227,7 +231,7 @@ impl Chain {
     }
 }
 
-/// Runs the chains until they agree, are told to stop, or have doubled their length too often.
+/// Runs the chains until they agree, are stopped, or have doubled their length too often.
 fn until_they_agree(
     chains: &mut [Chain],
     problem: &Problem<'_>,
@@ -238,7 +242,7 @@ fn until_they_agree(
     for doubling in 0..=DOUBLINGS {
         while chains[0].draws.len() < kept {
             chains.par_iter_mut().for_each(|chain| chain.go_on(problem, SLICE));
-            // Where a draw is expensive, the chains end as soon as they agree.
+            // Where a draw is expensive, stop as soon as the chains agree.
             let length = chains[0].draws.len();
             let may_end = problem.target.is_expanded() && CHAINS * length >= options.draws;
             let enough =
@@ -256,7 +260,7 @@ fn until_they_agree(
     diagnostics(chains, sample_size)
 }
 
-/// Tells the observer of the progress, as if the number of draws decided; it does when they are independent.
+/// Reports progress to the observer as if the draws were independent.
 fn stopped(chains: &[Chain], wanted: usize, options: &PosteriorOptions<'_>) -> bool {
     let kept = (chains.len() * chains[0].draws.len()) as f64;
     let draws = kept as u64 * chains[0].thinning as u64;

@@ -1,9 +1,10 @@
 //! One-dimensional posteriors: a density on `(0, 1)`, integrated in the log-odds.
 //!
 //! # Method
-//! A marginal density is `p^{A−1} (1−p)^{B−1} g(p)` with a smooth `g`. The beta part is taken relative to its peak, where the two large logarithms of a
-//! prior that is sure of itself (`A = 1e8`) would cancel to eight digits. In `u = ln p/(1−p)` it has no singular ends, whatever `A` and `B`, and a single peak: it is
-//! integrated by [`Panels`].
+//! A marginal density is `p^{A−1} (1−p)^{B−1} g(p)` with a smooth `g`. The beta part is computed relative to
+//! its peak, because the two large logarithms of a concentrated prior (`A = 1e8`) would cancel to eight
+//! digits. In `u = ln p/(1−p)` it has no singularities at the ends, whatever `A` and `B`, and a single peak.
+//! It is integrated by [`Panels`].
 //!
 //! # Accuracy
 //! Means, variances and quantiles within `1e-10` of all reference values (`job/tests/posterior.rs`).
@@ -17,7 +18,7 @@ use crate::numerics::search::{bisect, maximum};
 use crate::numerics::special::{exp_m1_excess, ln_beta, ln1p_excess};
 use crate::numerics::stirling::remainder;
 
-/// Two rules of a panel agree when they differ by less than this part of the whole.
+/// Two rules of a panel agree when they differ by less than this share of the whole.
 const AGREEMENT: f64 = 1e-14;
 
 /// `ln p` and `ln(1 − p)` at the log-odds `u`.
@@ -40,7 +41,7 @@ struct Beta {
     total: f64,
     /// The smaller of `a/(a+b)` and `b/(a+b)`.
     share: f64,
-    /// The log-odds of the peak, `ln a/b`; seen from the smaller share its sign changes.
+    /// The log-odds of the peak, `ln a/b`; its sign changes if seen from the smaller share.
     peak: f64,
     sign: f64,
     /// `ln` of the density at the peak.
@@ -50,7 +51,7 @@ struct Beta {
 impl Beta {
     fn new(a: f64, b: f64) -> Self {
         let (total, sign) = (a + b, if a <= b { 1.0 } else { -1.0 });
-        // Stirling: `ln B(a,b) = a ln a/(a+b) + b ln b/(a+b) + ½ ln 2π(a+b)/ab` and three small corrections.
+        // Stirling: `ln B(a,b) = a ln a/(a+b) + b ln b/(a+b) + ½ ln 2π(a+b)/ab` plus three small corrections.
         let corrections = remainder(a) + remainder(b) - remainder(total);
         let ln_top = 0.5 * (a / total * b / (2.0 * PI)).ln() - corrections;
         Beta { total, share: a.min(b) / total, peak: (a / b).ln(), sign, ln_top }
@@ -60,7 +61,7 @@ impl Beta {
     fn ln_at(&self, u: f64) -> f64 {
         let (d, r) = (self.sign * (u - self.peak), self.share);
         let fall = if d > 500.0 {
-            // A prior with parameters of 0.001 reaches log-odds of which no exponential is finite.
+            // A prior with parameters of 0.001 reaches log-odds whose exponentials overflow.
             (1.0 - r) * d + (r + (1.0 - r) * (-d).exp()).ln()
         } else if d.abs() > 1.0 {
             (r * d.exp_m1()).ln_1p() - r * d
@@ -81,7 +82,7 @@ pub(crate) struct Marginal<'a> {
 }
 
 impl<'a> Marginal<'a> {
-    /// The beta distribution with these parameters, times `g`; the whole need not integrate to 1.
+    /// The beta distribution with these parameters, times `g`; the product need not integrate to 1.
     pub(crate) fn new(parameters: (f64, f64), ln_factor: LnFactor<'a>) -> Self {
         Marginal::rounded(parameters, ln_factor, 0.0)
     }
@@ -96,7 +97,8 @@ impl<'a> Marginal<'a> {
         Marginal::of_density(Box::new(ln_at), AGREEMENT.max(rounding))
     }
 
-    /// A density with one peak, with respect to the log-odds, whose values have relative errors of at most `agreement`.
+    /// A unimodal density with respect to the log-odds, whose values have relative errors of at most
+    /// `agreement`.
     pub(crate) fn of_density(ln_at: LnDensity<'a>, agreement: f64) -> Self {
         let peak = peak(&*ln_at);
         let panels = Panels::new(&*ln_at, peak, agreement);
@@ -113,7 +115,8 @@ impl<'a> Marginal<'a> {
         self.panels.nodes().map(|(u, mass)| mass * f(probability(u))).sum()
     }
 
-    /// Mean and standard deviation of a number whose mean and variance given `p` are known, from `ln p` and `ln(1 − p)`.
+    /// Mean and standard deviation of a quantity whose conditional mean and variance given `p` are known, as
+    /// functions of `ln p` and `ln(1 − p)`.
     pub(crate) fn moments(&self, given: impl Fn(f64, f64) -> (f64, f64)) -> (f64, f64) {
         let at = |(u, mass): (f64, f64)| {
             let (ln_p, ln_q) = logarithms(u);
@@ -135,12 +138,12 @@ impl<'a> Marginal<'a> {
     }
 }
 
-/// The log-odds of the peak; all that matters here lies within `±45`.
+/// The log-odds of the peak; everything relevant lies within `±45`.
 fn peak(ln_at: &dyn Fn(f64) -> f64) -> f64 {
     maximum(-45.0, 45.0, 1e-9, ln_at)
 }
 
-/// A weighted mixture of distributions on `(0, 1)`: one for each part of the prior.
+/// A weighted mixture of distributions on `(0, 1)`: one for each component of the prior.
 pub(crate) struct Mixture<'a> {
     pub parts: Vec<(f64, Marginal<'a>)>,
 }
@@ -156,13 +159,13 @@ impl Mixture<'_> {
         let low = ends().map(|(left, _)| left).fold(f64::INFINITY, f64::min);
         let high = ends().map(|(_, right)| right).fold(f64::NEG_INFINITY, f64::max);
         let below = |u: f64| self.parts.iter().map(|(w, part)| w * part.below(u)).sum::<f64>();
-        // To 1e-13 of the place; a bracket of log-odds is narrower than 2^10.
+        // To a relative 1e-13; the bracket of log-odds is narrower than 2^10.
         let halvings = ((high - low) / (1e-13 * (1.0 + low.abs()))).log2().ceil().max(0.0) as usize;
         let (low, high) = bisect(low, high, halvings, |u| below(u) < probability_below);
         probability(0.5 * (low + high))
     }
 
-    /// All that is asked about a marginal.
+    /// All requested summaries of a marginal.
     pub(crate) fn summary(&self, options: &PosteriorOptions<'_>) -> Summary {
         let mean = self.mean_of(|p| p);
         let variance = self.mean_of(|p| (p - mean).powi(2));
@@ -182,19 +185,20 @@ impl Mixture<'_> {
 /// The density at equally spaced points around the mean, within five standard deviations and `(0, 1)`.
 pub(crate) fn grid(mean: f64, sd: f64, points: usize, density: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let (low, high) = ((mean - 5.0 * sd).max(0.0), (mean + 5.0 * sd).min(1.0));
-    // Midpoints: the density may be infinite at 0 and 1.
+    // Midpoints, because the density may be infinite at 0 and 1.
     let point = |i: usize| low + (high - low) * (i as f64 + 0.5) / points as f64;
     (0..points).map(point).filter(|p| *p > 0.0 && *p < 1.0).map(|p| (p, density(p))).collect()
 }
 
-/// Sum of all parameters but that of `x`, without cancellation.
+/// Sum of all parameters except that of `x`, without cancellation.
 pub(crate) fn others(dirichlet: &Dirichlet, x: usize) -> f64 {
     let alpha = dirichlet.alpha()[x];
     let group = dirichlet.groups().iter().find(|group| group.alpha == alpha);
     group.map_or(dirichlet.total() - alpha, |group| group.others)
 }
 
-/// The prior density of `P_x` at `p`, to be shown beside the posterior's; `None` for priors that have none of closed form.
+/// The prior density of `P_x` at `p`, to show beside the posterior's; `None` for priors without a closed
+/// form.
 ///
 /// ```
 /// use sottovoce::{Prior, posterior::prior_density};
@@ -213,7 +217,8 @@ pub fn prior_density(prior: &Prior, x: usize, p: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The logarithm of the beta density against its two large terms, where these do not cancel; and its integral, 1, where they do.
+    /// The log beta density against its two large terms, where these do not cancel; and against its integral,
+    /// 1, where they do.
     #[test]
     fn beta_densities_are_right_near_the_peak_and_far_from_it() {
         for (a, b) in [(0.5, 0.5), (1e-3, 2.0), (30.0, 0.02), (7.0, 400.0)] {

@@ -1,16 +1,19 @@
-//! Any protocol, while the terms fit: the posterior as a mixture of `Dir(α + t)` over all tallies `t` of the users.
+//! Any protocol, while the terms fit: the posterior as a mixture of `Dir(α + t)` over all tallies `t` of the
+//! users.
 //!
 //! # Method
-//! The reports are taken one after another. After some of them the *joint* probability `w(t)` of these reports and of their senders' tallies `t` is
-//! known; the next report `y` comes from a user with value `x` with probability `Q_{y|x} (α_x + t_x)/(α0 + |t|)` (Pólya's urn), so
-//! `w'(t + e_x) += w(t) Q_{y|x} (α_x + t_x)/(α0 + |t|)`. All terms are positive. In the end `Σ_t w(t)` is the evidence, `w` the posterior of `T`, and
+//! The reports are processed one after another. At each stage we know the *joint* probability `w(t)` of the
+//! reports so far and of their senders' tallies `t`. The next report `y` comes from a user with value `x`
+//! with probability `Q_{y|x} (α_x + t_x)/(α0 + |t|)` (Pólya's urn), so
+//! `w'(t + e_x) += w(t) Q_{y|x} (α_x + t_x)/(α0 + |t|)`. All terms are positive. At the end `Σ_t w(t)` is the
+//! evidence, `w` the posterior of `T`, and
 //!
 //! ```text
 //! P_x | y⃗  ~  Σ_k P(T_x = k | y⃗) Beta(α_x + k, α0 − α_x + n − k)
 //! ```
 //!
 //! # Cost
-//! `a · Σ_{u<n} C(u+a−1, a−1)` steps for each part of the prior; at most [`MIXTURE_BUDGET`] of them are spent.
+//! `a · Σ_{u<n} C(u+a−1, a−1)` steps for each component of the prior; the limit is [`MIXTURE_BUDGET`].
 
 use crate::numerics::parallel::*;
 
@@ -28,10 +31,10 @@ use crate::numerics::special::ln_sum_exp;
 use crate::numerics::stirling::ln_rising;
 use crate::numerics::stop::check;
 
-/// Most elementary steps of the Dirichlet mixture: a second or two.
+/// Largest number of elementary steps of the Dirichlet mixture: a second or two.
 pub const MIXTURE_BUDGET: f64 = 4e8;
 
-/// Most terms of the mixture that are held.
+/// Largest number of stored terms of the mixture.
 const MAX_TERMS: f64 = 4e6;
 
 /// The posterior as a mixture of Dirichlet distributions, if its terms fit the budget.
@@ -82,7 +85,8 @@ pub(crate) fn fits(a: usize, n: u64, parts: usize) -> bool {
     terms <= MAX_TERMS && terms * n as f64 * parts as f64 <= MIXTURE_BUDGET
 }
 
-/// `ln` of the evidence without its scale, and the posterior probabilities of all tallies, numbered as in [`crate::information`].
+/// `ln` of the evidence without its scale, and the posterior probabilities of all tallies, numbered as in
+/// [`crate::information`].
 fn tallies(likelihood: &SparseRows, prior: &Dirichlet) -> (f64, Vec<f64>) {
     let (a, n) = (likelihood.inputs(), likelihood.n() as usize);
     let sizes: Vec<usize> = (0..=n).map(|u| choose(u + a - 1, a - 1)).collect();
@@ -106,7 +110,8 @@ fn tallies(likelihood: &SparseRows, prior: &Dirichlet) -> (f64, Vec<f64>) {
     (ln_scale, before)
 }
 
-/// Adds one report: a user with value `x` is drawn from the urn, and gives it with probability `row[x]`.
+/// Adds one report: a user with value `x` is drawn from the urn, and sends this report with probability
+/// `row[x]`.
 fn urn(before: &[f64], users: usize, table: &[u32], row: &[f64], prior: &Dirichlet, after: &mut [f64]) {
     let (a, total) = (row.len(), prior.total() + users as f64);
     let mut visit = each_tally(a, users);
@@ -121,12 +126,12 @@ fn urn(before: &[f64], users: usize, table: &[u32], row: &[f64], prior: &Dirichl
     }
 }
 
-/// Visits the tallies of `users` in the order of their numbers.
+/// Visits the tallies of `users` in index order.
 fn each_tally(a: usize, users: usize) -> EachTally {
     EachTally { c: (0..a - 1).collect(), t: vec![0; a], users, started: false }
 }
 
-/// The tallies in the order of their numbers: partial sums `c_j = t_0 + … + t_j + j` in colexicographic order.
+/// The tallies in index order: partial sums `c_j = t_0 + … + t_j + j` in colexicographic order.
 struct EachTally {
     c: Vec<usize>,
     t: Vec<usize>,
@@ -162,7 +167,7 @@ fn marginals(a: usize, n: u64, weights: &[f64]) -> Vec<Vec<f64>> {
     pmf
 }
 
-/// `Σ_k P(T_x = k) Beta(α_x + k, α0 − α_x + n − k)`, as the prior's beta distribution times what it is of that.
+/// `Σ_k P(T_x = k) Beta(α_x + k, α0 − α_x + n − k)`, as the prior's beta density times the ratio to it.
 fn betas<'a>(prior: &Dirichlet, x: usize, n: u64, pmf: &[f64]) -> Marginal<'a> {
     let (alpha, others) = (prior.alpha()[x], others(prior, x));
     let ln_all = ln_rising(prior.total(), n as f64);
@@ -180,7 +185,7 @@ fn betas<'a>(prior: &Dirichlet, x: usize, n: u64, pmf: &[f64]) -> Marginal<'a> {
     Marginal::new((alpha, others), Box::new(ln_factor))
 }
 
-/// Mean, standard deviation and quantiles of a distribution of whole numbers.
+/// Mean, standard deviation and quantiles of an integer-valued distribution.
 fn tally(pmf: &[f64], probabilities: &[f64]) -> Summary {
     let mean: f64 = pmf.iter().enumerate().map(|(k, mass)| k as f64 * mass).sum();
     let variance: f64 = pmf.iter().enumerate().map(|(k, mass)| (k as f64 - mean).powi(2) * mass).sum();
@@ -196,7 +201,7 @@ fn tally(pmf: &[f64], probabilities: &[f64]) -> Summary {
     Summary { mean, sd: variance.sqrt(), quantiles, ..Summary::default() }
 }
 
-/// Independent draws: a part of the prior, a tally, a distribution.
+/// Independent draws: a component of the prior, a tally, a distribution.
 fn draws(
     laws: &[(f64, Vec<f64>)],
     parts: &Parts<'_>,
@@ -229,7 +234,8 @@ fn running_sum(weights: &[f64]) -> Vec<f64> {
     weights.iter().map(add).collect()
 }
 
-/// The tally with the given number: the largest `c_j` with `C(c_j, j+1)` within what is left, from the last partial sum down.
+/// The tally with the given index: the largest `c_j` with `C(c_j, j+1)` within the remainder, from the last
+/// partial sum down.
 fn tally_number(number: usize, a: usize, n: usize) -> Vec<u64> {
     let (mut rest, mut t, mut above) = (number, vec![0; a], n);
     for j in (0..a - 1).rev() {

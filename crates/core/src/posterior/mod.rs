@@ -1,4 +1,4 @@
-//! What tallies say about the distribution `P` of the values and about the tallies `T` of this very population.
+//! The posterior of the distribution `P` of the values and of the tallies `T` of this particular population.
 //!
 //! # Definition
 //! ```text
@@ -12,14 +12,15 @@
 //! | method | for | what is exact |
 //! |---|---|---|
 //! | Bayes' rule (`points`) | priors with finitely many points | everything but quantiles of `T` |
-//! | closed form (`certain`) | the truth, erasure: reports that tell all or nothing | everything |
+//! | closed form (`certain`) | identity, erasure: reports that reveal everything or nothing | everything |
 //! | polynomial products (`polynomials`) | GRR, up to `10^5` users | marginals, evidence, moments of `T`; independent draws |
 //! | independent shares (`shares`) | GRR, any number of users, unless all but one value are too rare to be seen | the same |
 //! | quadrature (`two_values`) | `a = 2`, any protocol, any `n` | the same |
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
-//! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat tell how good |
+//! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat measure the quality |
 //!
-//! Every method also gives joint draws of `(P, T)`; where they are independent the covariance and what is not exact come from them.
+//! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
+//! is not exact are computed from them.
 //!
 //! ```
 //! use sottovoce::posterior::{PosteriorOptions, posterior};
@@ -61,8 +62,8 @@ use crate::model::tallies::Tallies;
 /// The posterior of `P` and `T`.
 ///
 /// # Errors
-/// The prior is on another number of values, or of one's own; the tallies are impossible; no method fits the choice; the chains of the
-/// sampler did not converge.
+/// The prior is custom or has a different number of values; the tallies are impossible; no method fits the
+/// choice; the chains of the sampler did not converge.
 pub fn posterior(
     protocol: &Protocol,
     prior: &Prior,
@@ -100,16 +101,16 @@ pub fn posterior(
     sampler::posterior(&likelihood, &parts, options)
 }
 
-/// The law that every posterior under one Dirichlet prior obeys.
+/// An identity that every posterior under one Dirichlet prior satisfies.
 const TALLY_LAW: &str = "(n + α0) E[P] − α = E[T] for one value";
 
-/// The self-check of an exact answer: its means of `P` and of `T` were found in different ways, and under one Dirichlet prior
-/// `(n + α_0) E[P_x] − α_x = E[T_x]`.
+/// Self-check of an exact answer: the means of `P` and of `T` were computed in different ways, and under one
+/// Dirichlet prior `(n + α_0) E[P_x] − α_x = E[T_x]`.
 ///
 /// # Errors
 /// They do not agree.
 fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
-    /// Relative to the number of users with the prior's.
+    /// Relative to the number of users plus the prior's pseudo-counts.
     const MAX_DEVIATION: f64 = 1e-6;
     let [(_, prior)] = parts else { return Ok(found) };
     let total = found.n as f64 + prior.total();
@@ -122,7 +123,7 @@ fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
     Ok(found)
 }
 
-/// Reports that are many different sets of inputs, as packed bits.
+/// Reports that are many distinct sets of inputs, as packed bits.
 ///
 /// # Errors
 /// They do not fit into memory, or one is impossible.
@@ -132,7 +133,7 @@ fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Patterns>> {
         Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_)
     );
     let a = protocol.inputs();
-    // Two values have an exact method, and so have reports that tell nothing or all.
+    // Two values have an exact method, and so have reports that reveal nothing or everything.
     let level = protocol.level()?;
     if !sets || a == 2 || few(tallies.counts().len(), a) || level == 0.0 || level > MAX_LEVEL {
         return Ok(None);
@@ -140,10 +141,11 @@ fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Patterns>> {
     Ok(Some(Patterns::of(protocol, tallies)?).filter(|patterns| !few(patterns.len(), a)))
 }
 
-/// The privacy level above which reports are as good as the truth, and rows of their own serve better than packed bits.
+/// The privacy level above which reports are practically the true values, and separate rows work better than
+/// packed bits.
 const MAX_LEVEL: f64 = 30.0;
 
-/// The parts of a Dirichlet mixture with their weights.
+/// The components of a Dirichlet mixture with their weights.
 type Parts<'a> = [(f64, &'a Dirichlet)];
 
 /// The posterior by the first exact method that is affordable.

@@ -1,6 +1,7 @@
 //! Priors with finitely many points: Bayes' rule.
 //!
-//! Given the point the users' values are independent given their reports, so the moments of `T` are those of sums of independent indicators.
+//! Given the point and the reports, the users' values are independent, so the moments of `T` are those of
+//! sums of independent indicators.
 
 use crate::numerics::parallel::*;
 

@@ -1,18 +1,22 @@
 //! Randomised response with few reports: exact, by products of polynomials.
 //!
 //! # Method
-//! With `β = e^ε − 1` the likelihood is `Π_x (1 + βp_x)^{s_x}` up to a factor: `k_x` of the `s_x` reports are *honest* ones, and the posterior is a mixture of `Dir(α + k)` with
-//! weights `∝ β^m/Γ(α0+m) Π_x C(s_x,k_x)(α_x)_{k_x}`, `m = Σ_x k_x`. Given `m` the `k_x` are independent, so with the polynomials `A_{s_x}` of [`crate::information`]
+//! With `β = e^ε − 1` the likelihood is `Π_x (1 + βp_x)^{s_x}` up to a factor: `k_x` of the `s_x` reports are
+//! *truthful*, and the posterior is a mixture of `Dir(α + k)` with weights
+//! `∝ β^m/Γ(α0+m) Π_x C(s_x,k_x)(α_x)_{k_x}`, `m = Σ_x k_x`. Given `m` the `k_x` are independent, so with the
+//! polynomials `A_{s_x}` of [`crate::information`]
 //!
-//! * *draws*: products of the first `x` polynomials (forward), a draw of `m`, then of `k_{a−1}, …, k_0` (backward), and `P ~ Dir(α + k)`: exact and independent. The dishonest reports tell
-//!   nothing, so `T = k + Multinomial(n − m, P)`.
+//! * *draws*: products of the first `x` polynomials (forward), a draw of `m`, then of `k_{a−1}, …, k_0`
+//!   (backward), and `P ~ Dir(α + k)`: exact and independent. The untruthful reports carry no information, so
+//!   `T = k + Multinomial(n − m, P)`.
 //! * *marginals*: with `c_j` the coefficients of the product of all polynomials but that of `x`,
 //!
 //! ```text
 //! p(p_x) ∝ p_x^{α_x−1} (1−p_x)^{α0−α_x−1} (1 + βp_x)^{s_x} Σ_j c_j β^j (1−p_x)^j / (α0−α_x)_j
 //! ```
 //!
-//! The terms of this sum are a smooth bump over `j`, so every `h`-th of them, `h` a third of its standard deviation, gives the sum to all digits (Poisson summation).
+//! The terms of this sum are a smooth bump over `j`, so every `h`-th of them, `h` a third of its standard
+//! deviation, gives the sum to all digits (Poisson summation).
 //!
 //! # Cost
 //! Windows of `O(√n)` coefficients. Draws: `O(a · window)` each.
@@ -31,13 +35,13 @@ use crate::numerics::random::{multinomial, pick};
 use crate::numerics::stirling::ln_rising;
 use crate::numerics::stop::check;
 
-/// The bump of the sum over `j` is sampled so many times in one standard deviation.
+/// Samples per standard deviation of the bump over `j`.
 const SAMPLES_PER_DEVIATION: f64 = 3.0;
 
-/// Terms below this, as a logarithm relative to the largest, do not change a sum.
+/// Log terms this far below the largest do not change a sum.
 const LN_NEGLIGIBLE: f64 = -45.0;
 
-/// Most coefficients of all prefixes together, and of all suffixes: half a gigabyte each.
+/// Largest total number of coefficients of all prefixes, and of all suffixes: half a gigabyte each.
 const MAX_COEFFICIENTS: usize = 1 << 26;
 
 /// The products of polynomials under one Dirichlet prior.
@@ -50,9 +54,9 @@ pub(super) struct Chain<'a> {
     factors: Vec<Window>,
     /// `prefixes[x]` is the product of the factors before `x`; the last one is the product of all.
     prefixes: Vec<Window>,
-    /// `suffixes[x]` is the product of the factors after `x`: made when the first marginal is asked for.
+    /// `suffixes[x]` is the product of the factors after `x`: computed for the first marginal.
     suffixes: OnceLock<Vec<Window>>,
-    /// The weights of the numbers of honest reports, up to a factor.
+    /// The unnormalised weights of the number of truthful reports.
     honest: Vec<f64>,
 }
 
@@ -92,7 +96,7 @@ impl<'a> Chain<'a> {
         &suffixes[x]
     }
 
-    /// Draws the honest reports of each value, and with them their number.
+    /// Draws the truthful reports of each value, and their total.
     fn draw_honest(&self, rng: &mut dyn Rng) -> (u64, Vec<u64>) {
         let a = self.factors.len();
         let all = &self.prefixes[a];
@@ -114,13 +118,13 @@ impl<'a> Chain<'a> {
         let ln_factor =
             move |ln_p: f64, ln_q: f64| own * (ln_beta_value + ln_p).exp().ln_1p() + shared.ln_at(ln_q);
         let users = self.n as f64;
-        // Sums of logarithms as large as n ln n.
+        // Rounding of sums of logarithms as large as n ln n.
         let rounding = 4.0 * f64::EPSILON * users * (users + 2.0).ln();
         let marginal = Marginal::rounded((alpha, others), Box::new(ln_factor), rounding);
         OfValue { marginal, bump, beta: self.beta, own, rest: (self.n - self.s[x]) as f64 }
     }
 
-    /// `c_j β^j/(others)_j` for every `h`-th `j`, with so many samples in one standard deviation.
+    /// `c_j β^j/(others)_j` for every `h`-th `j`, with this many samples per standard deviation.
     fn bump(&self, x: usize, others: f64, samples: f64) -> Bump {
         let suffix = self.suffix(x);
         let prefix = &self.prefixes[x];
@@ -131,7 +135,7 @@ impl<'a> Chain<'a> {
         let variance = variance(prefix) + variance(suffix);
         let deviation = (variance / (1.0 + variance / (others + (low + width / 2) as f64))).sqrt();
         let stride = ((deviation / samples) as usize).max(1);
-        // Logarithms, since the largest terms depend on `1 − p` and are far apart for different values of it.
+        // In logarithms, since the position of the largest term depends on `1 − p` and varies widely.
         let ln_term =
             |i: usize| convolution(prefix, suffix, i).max(f64::MIN_POSITIVE).ln() + ln_weight(low + i);
         let ln_terms = (0..width).step_by(stride).map(ln_term).collect();
@@ -145,9 +149,11 @@ impl ExactPart for Chain<'_> {
         all.ln_sum(|m| self.polynomials.ln_weight(m)) + self.polynomials.ln_top()
     }
 
-    /// The density of `P_x` with respect to its log-odds, if its integral is the evidence: by a sample of the sum over `j`, or by the whole of it.
+    /// The density of `P_x` with respect to its log-odds, if it integrates to the evidence: by sampling the
+    /// sum over `j`, or else by the full sum.
     ///
-    /// A sample is not enough where few honest reports of the other values, or none, are likely: the sum then ends at `j = 0` and is no smooth bump.
+    /// Sampling is not enough where few or no truthful reports of the other values are likely: the sum then
+    /// ends at `j = 0` and is not a smooth bump.
     fn marginal(&self, x: usize) -> Option<(Marginal<'_>, (f64, f64))> {
         let whole = self.ln_evidence();
         let holds = |of: &OfValue<'_>| (of.marginal.ln_total() - whole).abs() < 1e-11 * (1.0 + whole.abs());
@@ -167,7 +173,8 @@ impl ExactPart for Chain<'_> {
     }
 }
 
-/// What is known of one value: the marginal of `P_x`, and the law of the honest reports of the other values that it was found with.
+/// For one value: the marginal of `P_x`, and the distribution of the truthful reports of the other values
+/// from which it was computed.
 struct OfValue<'a> {
     marginal: Marginal<'a>,
     bump: Arc<Bump>,
@@ -178,9 +185,10 @@ struct OfValue<'a> {
 }
 
 impl OfValue<'_> {
-    /// Mean and standard deviation of `T_x`. Given `P_x = p`, each report of `x` is honest with probability `βp/(1 + βp)`, `j` of the others are, and the senders of the
-    /// dishonest ones hold `x` with probability `p`. All terms are positive: `(α0 + n) E P_x − α_x` would be the same mean, but of its digits a prior with
-    /// `α0 = 1e8` leaves half.
+    /// Mean and standard deviation of `T_x`. Given `P_x = p`, each report of `x` is truthful with probability
+    /// `βp/(1 + βp)`, `j` of the others are, and the senders of the untruthful ones hold `x` with probability
+    /// `p`. All terms are positive: `(α0 + n) E P_x − α_x` is the same mean, but loses half its digits under
+    /// a prior with `α0 = 1e8`.
     fn tally(&self) -> (f64, f64) {
         self.marginal.moments(|ln_p, ln_q| {
             let (p, q) = (ln_p.exp(), ln_q.exp());
@@ -194,7 +202,7 @@ impl OfValue<'_> {
     }
 }
 
-/// Draws how many of `total` fall to the factor and not to the product of those before it.
+/// Draws how many of `total` belong to this factor rather than to the product of those before it.
 fn split(factor: &Window, before: &Window, total: usize, rng: &mut dyn Rng) -> usize {
     let (low, high) = (factor.low, factor.low + factor.coefficients.len() - 1);
     let first = low.max((total + 1).saturating_sub(before.low + before.coefficients.len()));
@@ -210,14 +218,14 @@ fn split(factor: &Window, before: &Window, total: usize, rng: &mut dyn Rng) -> u
     first + hit.unwrap_or(last - first)
 }
 
-/// Coefficient number `i` of a product, counted from its lowest.
+/// Coefficient `i` of a product, counted from its lowest.
 fn convolution(left: &Window, right: &Window, i: usize) -> f64 {
     let (left, right) = (&left.coefficients, &right.coefficients);
     let (first, last) = ((i + 1).saturating_sub(right.len()), i.min(left.len() - 1));
     left[first..=last].iter().zip(right[i - last..=i - first].iter().rev()).map(|(l, r)| l * r).sum()
 }
 
-/// The variance of the powers of a polynomial, weighted with its coefficients.
+/// The variance of the exponents of a polynomial, weighted by its coefficients.
 fn variance(window: &Window) -> f64 {
     let total: f64 = window.coefficients.iter().sum();
     let moment = |f: &dyn Fn(f64) -> f64| {
@@ -237,7 +245,7 @@ struct Bump {
 }
 
 impl Bump {
-    /// Mean and variance of `rest − j`, where `j` has the law of the terms at `1 − p = q`.
+    /// Mean and variance of `rest − j`, where `j` is distributed as the terms at `1 − p = q`.
     fn dishonest(&self, ln_q: f64, rest: f64) -> (f64, f64) {
         let step = self.stride as f64 * ln_q;
         let ln_terms = || self.ln_terms.iter().enumerate().map(|(i, ln_term)| ln_term + i as f64 * step);

@@ -1,7 +1,8 @@
 //! Generalised randomised response: exact at any size.
 //!
-//! By products of polynomials for few reports ([`super::polynomials`]), by independent shares for many ([`super::shares`]). Both answer for one Dirichlet part of the prior; here the
-//! parts are put together, weighed by their evidence.
+//! By products of polynomials for few reports ([`super::polynomials`]), by independent shares for many
+//! ([`super::shares`]). Both work for one Dirichlet component of the prior; here the components are combined,
+//! weighted by their evidence.
 
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
@@ -19,13 +20,13 @@ use crate::model::tallies::Tallies;
 use crate::numerics::random::{generator, pick};
 use crate::numerics::special::ln_sum_exp;
 
-/// Reports from which on polynomials lose digits.
+/// Number of reports from which on polynomials lose digits.
 const MANY: u64 = 100_000;
 
-/// Steps of polynomial products, about a second.
+/// Largest number of steps of polynomial products, about a second.
 const MAX_WORK: f64 = 1e9;
 
-/// What is known exactly under one Dirichlet part of the prior.
+/// The exact quantities under one Dirichlet component of the prior.
 pub(super) trait ExactPart: Sync {
     /// `ln E[Π_x (1 + βP_x)^{s_x}]`.
     fn ln_evidence(&self) -> f64;
@@ -37,7 +38,8 @@ pub(super) trait ExactPart: Sync {
     fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<u64>);
 }
 
-/// The posterior of randomised response. Each of the two methods stands in where the other does not apply; `None` if neither does.
+/// The posterior of randomised response. Each of the two methods replaces the other where that does not
+/// apply; `None` if neither does.
 pub(crate) fn posterior(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
@@ -60,7 +62,7 @@ pub(crate) fn posterior(
     if tallies.n() > MANY { shares().or_else(polynomials) } else { polynomials().or_else(shares) }
 }
 
-/// The posterior under a mixture, from those under its parts.
+/// The posterior under a mixture, from those under its components.
 fn assembled(
     protocol: &GeneralisedRandomisedResponse,
     n: u64,
@@ -105,8 +107,8 @@ fn draws(parts: &[impl ExactPart], weights: &[f64], count: usize, seed: u64) -> 
     Draws { p, t }
 }
 
-/// Exact and independent draws of `P` and `T` after reports of randomised response, and nothing else: quicker than a whole posterior.
-/// `None` if the products would not fit into memory.
+/// Only exact and independent draws of `P` and `T` given reports of randomised response: faster than a whole
+/// posterior. `None` if the products would not fit into memory.
 pub fn exact_draws(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
@@ -118,7 +120,8 @@ pub fn exact_draws(
     Some(draws(&[Chain::new(prior, protocol.epsilon().exp_m1(), &s)?], &[1.0], count, seed))
 }
 
-/// Elementary steps of polynomial products: coefficients within twelve standard deviations `√lies` of their peak matter, and each factor meets the product of those before it.
+/// Elementary steps of polynomial products: coefficients within twelve standard deviations `√lies` of their
+/// peak matter, and each factor is multiplied with the product of those before it.
 fn work(protocol: &GeneralisedRandomisedResponse, s: &[u64]) -> f64 {
     let lies = s.iter().sum::<u64>() as f64 * protocol.lie();
     let width = |count: u64| (count as f64).min(24.0 * (count as f64).min(lies).sqrt());
@@ -169,7 +172,7 @@ mod tests {
         assert_eq!(exact_draws(&protocol, &tallies, &prior, 10, 0).unwrap().p, found.draws.p[..10]);
     }
 
-    /// The two methods are independent of each other but for the quantiles of a marginal.
+    /// The two methods share only the code for the quantiles of a marginal.
     #[test]
     fn shares_answer_as_polynomials_do() {
         let mixture = [(0.3, vec![0.5; 3]), (0.7, vec![4.0, 1.0, 0.2])];

@@ -1,16 +1,20 @@
-//! Markov chains for everything that has no exact method.
+//! Markov chains for everything without an exact method.
 //!
 //! # Method
-//! Under one Dirichlet prior: four chains ([`super::chains`]), and the evidence from walks between prior and posterior ([`crate::mcmc::evidence`]) that start at their draws.
+//! Under one Dirichlet prior: four chains ([`super::chains`]), and the evidence from walks between prior and
+//! posterior ([`crate::mcmc::evidence`]) that start at their draws.
 //!
-//! Under a mixture of Dirichlet distributions the posterior is a mixture too, `Σ_j ρ_j p_j(P | y⃗)` with `ρ_j ∝ w_j m_j`. Chains cannot be trusted to find their way from one
-//! part to another. So each part has chains of its own, and its weight comes from its evidence `m_j`.
+//! Under a mixture of Dirichlet distributions the posterior is a mixture too, `Σ_j ρ_j p_j(P | y⃗)` with
+//! `ρ_j ∝ w_j m_j`. Chains may fail to move between components. So each component has its own chains, and its
+//! weight comes from its evidence `m_j`.
 //!
-//! The moments of `T` are means of its moments given `P` (law of total variance), its quantiles those of the drawn tallies.
+//! The moments of `T` are means of its moments given `P` (law of total variance); its quantiles are those of
+//! the drawn tallies.
 //!
 //! # Self-check
-//! Given `T` the posterior of `P` is `Dir(α + T)`, so `(n + α_0) E[P_x] − α_x = E[T_x]` for each part. Both sides are means over the same draws, of different functions. An
-//! answer in which they differ by more than [`MAX_DEVIATION`] standard errors is refused.
+//! Given `T` the posterior of `P` is `Dir(α + T)`, so `(n + α_0) E[P_x] − α_x = E[T_x]` for each component.
+//! Both sides are means of different functions over the same draws. An answer in which they differ by more
+//! than [`MAX_DEVIATION`] standard errors is rejected.
 
 use crate::numerics::parallel::*;
 
@@ -31,31 +35,34 @@ use crate::numerics::special::student_factor;
 use crate::numerics::split_mix::split_mix;
 use crate::numerics::stop::caught;
 
-/// Most entries of the second derivative of the likelihood: half a gigabyte.
+/// Largest number of entries of the likelihood's Hessian: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
 
-/// Walks made at once, and most walks of one evidence.
+/// Walks per batch, and largest number of walks for one evidence.
 const WALKS: usize = 8;
 const MOST_WALKS: usize = 64;
 
-/// Wanted standard error of a log evidence, alone and where it weighs parts against each other; and the largest that is given.
+/// Target standard error of a log evidence, alone and when it weights components; and the largest that is
+/// accepted.
 const EVIDENCE_ERROR: f64 = 0.05;
 const WEIGHING_ERROR: f64 = 0.02;
 const LARGEST_ERROR: f64 = 0.2;
 
-/// Parts of less weight are left out.
+/// Components with less weight are left out.
 const NEGLIGIBLE: f64 = 1e-6;
 
-/// Least effective sample size of a part of little weight.
+/// Smallest effective sample size of a component with little weight.
 const SMALLEST_SIZE: f64 = 100.0;
 
-/// Standard errors within which both sides of the self-check agree. With 40 batches of draws chance alone exceeds it with probability 5e-7.
+/// Standard errors within which both sides of the self-check must agree. With 40 batches of draws chance
+/// alone exceeds this with probability 5e-7.
 const MAX_DEVIATION: f64 = 6.0;
 
 /// The posterior by Markov chains.
 ///
 /// # Errors
-/// The chains did not converge, and an unconverged answer is not wanted; the parts of a mixture cannot be weighed; an answer fails its self-check.
+/// The chains did not converge and the caller does not accept an unconverged answer; the components of a
+/// mixture cannot be weighted; an answer fails its self-check.
 pub(crate) fn posterior(
     likelihood: &dyn Senders,
     parts: &Parts<'_>,
@@ -80,12 +87,12 @@ pub(crate) fn posterior(
         }
         _ => weighed(parts, &problems, options)?,
     };
-    // Chains that have not converged are only given where that is wanted, and say so.
+    // Unconverged chains are only returned on request, and are marked as such.
     answer.parts.iter().filter(|part| part.chains.diagnostics.converged).try_for_each(Part::check)?;
     Ok(answer.posterior(options))
 }
 
-/// The parts of the posterior that matter, each with its weight.
+/// The non-negligible components of the posterior, each with its weight.
 fn weighed<'p>(
     parts: &Parts<'_>,
     problems: &'p [Problem<'p>],
@@ -108,7 +115,7 @@ fn weighed<'p>(
     };
     for (weight, ln) in weights.iter().zip(&found) {
         let reason = |reason| Error::PartsNotWeighed { reason };
-        // A part that is certain, or certainly not, has no use for digits.
+        // A component with posterior probability near 0 or 1 needs no accurate evidence.
         if_known(*ln, 4.0 * weight * (1.0 - weight) * ln.error).map_err(reason)?;
     }
     let matter = |i: &usize| weights[*i] * (4.0 * found[*i].error).exp() > NEGLIGIBLE;
@@ -118,7 +125,7 @@ fn weighed<'p>(
     Ok(Sampled { parts: sampled, evidence: if_known(evidence, error) })
 }
 
-/// A number, if the error that matters is not too large.
+/// The number, if its relevant error is not too large.
 fn if_known(found: Evaluation, error: f64) -> Result<Evaluation, &'static str> {
     if error <= LARGEST_ERROR {
         Ok(found)
@@ -127,7 +134,7 @@ fn if_known(found: Evaluation, error: f64) -> Result<Evaluation, &'static str> {
     }
 }
 
-/// The evidence after the chains, unless time is over: the draws are worth giving without it.
+/// The evidence after the chains, unless the run is stopped: the draws are useful without it.
 fn evidence_in_time(
     problem: &Problem<'_>,
     chains: &Chains,
@@ -143,7 +150,7 @@ fn evidence_in_time(
     if_known(found, found.error)
 }
 
-/// `ln P(y⃗)` as the mean of walks, from draws of the posterior where there are any.
+/// `ln P(y⃗)` as the mean of walks, starting from draws of the posterior if there are any.
 fn log_evidence(
     problem: &Problem<'_>,
     chains: Option<&Chains>,
@@ -152,7 +159,7 @@ fn log_evidence(
     options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
     if !is_affordable(&problem.target) {
-        return Err("the walks from the prior to the posterior would take too long for so many values");
+        return Err("the walks from the prior to the posterior would take too long for this many values");
     }
     let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
     let one = |i: usize| {
@@ -180,13 +187,13 @@ fn log_evidence(
     }
 }
 
-/// What was sampled.
+/// The sampled posterior.
 struct Sampled<'p> {
     parts: Vec<Part<'p>>,
     evidence: Result<Evaluation, &'static str>,
 }
 
-/// One part of the posterior.
+/// One component of the posterior.
 struct Part<'p> {
     /// Its posterior probability and the standard error of that.
     weight: f64,
@@ -209,7 +216,7 @@ impl<'p> Part<'p> {
         self.weight / self.chains.len() as f64
     }
 
-    /// `(n + α_0) E[P_x] − α_x = E[T_x]`, from means of batches of draws.
+    /// `(n + α_0) E[P_x] − α_x = E[T_x]`, from batch means.
     fn check(&self) -> Result<()> {
         const BATCHES: usize = 40;
         let prior = self.problem.prior;
@@ -221,7 +228,7 @@ impl<'p> Part<'p> {
             let batch = |b: usize| (b * size..(b + 1) * size).map(difference).sum::<f64>() / size as f64;
             let (off, sd) = moments_of(&(0..BATCHES).map(batch).collect::<Vec<f64>>());
             let error = sd / (BATCHES as f64).sqrt();
-            // The second term is rounding in a tally that is all but known.
+            // The second term allows for rounding in a tally that is practically known.
             if off.is_nan() || off.abs() > MAX_DEVIATION * error + 1e-9 * total {
                 return Err(Error::FailedCheck { what: TALLY_LAW, off, error });
             }
@@ -281,7 +288,7 @@ impl Sampled<'_> {
         Summary { mean, sd, quantiles, density, error }
     }
 
-    /// The standard error of a mean: that of the means of the parts, and that of the weights.
+    /// The standard error of a mean: from the means of the components and from their weights.
     fn error(&self, mean: f64, within: impl Iterator<Item = f64>, of_parts: &[(f64, (f64, f64))]) -> f64 {
         let between =
             self.parts.iter().zip(of_parts).map(|(part, (_, (own, _)))| part.weight_error * (own - mean));
@@ -322,7 +329,7 @@ impl Sampled<'_> {
         Summary { mean, sd, quantiles, error: self.error(mean, within, &of_parts), ..Summary::default() }
     }
 
-    /// The density of `P_x`, as the mean of its densities given the drawn tallies.
+    /// The density of `P_x`, as the mean of its conditional densities given the drawn tallies.
     fn density(&self, x: usize, p: f64) -> f64 {
         let of_part = |part: &Part<'_>| {
             let (prior, n) = (part.problem.prior, part.problem.likelihood.n());
@@ -335,7 +342,7 @@ impl Sampled<'_> {
         self.parts.iter().map(of_part).sum()
     }
 
-    /// As many joint draws as were asked for, each from a part drawn by its weight.
+    /// The requested number of joint draws, each from a component drawn by its weight.
     fn joint(&self, options: &PosteriorOptions<'_>) -> Draws {
         let rng = &mut generator(options.seed ^ 0x5eed, u64::MAX);
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();

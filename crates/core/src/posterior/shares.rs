@@ -1,4 +1,5 @@
-//! Randomised response with many reports: exact, by independent shares that sum to 1, see [`crate::likelihood::shares`].
+//! Randomised response with many reports: exact, by independent shares conditioned to sum to 1, see
+//! [`crate::likelihood::shares`].
 
 use chacha20::ChaCha8Rng;
 
@@ -8,30 +9,31 @@ use crate::likelihood::shares::{Shares, Sum};
 use crate::model::prior::Dirichlet;
 use crate::numerics::random::{binomial, multinomial};
 
-/// Relative agreement of the integral of each marginal with the evidence.
+/// Largest relative deviation of the integral of each marginal from the evidence.
 const MAX_DEVIATION: f64 = 1e-7;
 
-/// Shares under one part of the prior, given that they sum to 1.
+/// Shares under one component of the prior, conditioned to sum to 1.
 pub(super) struct Conditioned<'a> {
     prior: &'a Dirichlet,
     beta: f64,
     s: &'a [u64],
     shares: Shares,
     ln_sum_at_1: f64,
-    /// For each value the law of the sum of the others.
+    /// For each value the distribution of the sum of the others.
     others: Vec<Sum>,
 }
 
 impl<'a> Conditioned<'a> {
-    /// `None` where a marginal is not smooth.
+    /// `None` if a marginal is not smooth.
     pub(super) fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Option<Self> {
         let shares = Shares::new(prior.alpha(), beta, s);
         let (ln_sum_at_1, others) = (shares.ln_sum_at_1()?, shares.without()?);
         shares.has_draws().then_some(Conditioned { prior, beta, s, shares, ln_sum_at_1, others })
     }
 
-    /// Mean and standard deviation of `T_x` from those of `P_x`: given the tallies `P ~ Dir(α + T)`, so with `A = α0 + n`
-    /// `E T_x = A E P_x − α_x` and `Var T_x = A² Var P_x − A E[P_x(1 − P_x)]`, both up to some `1e-11 A`: a variance of 0 with hardly any noise.
+    /// Mean and standard deviation of `T_x` from those of `P_x`: given the tallies `P ~ Dir(α + T)`, so with
+    /// `A = α0 + n` `E T_x = A E P_x − α_x` and `Var T_x = A² Var P_x − A E[P_x(1 − P_x)]`, both up to about
+    /// `1e-11 A`, which may round the variance to 0 where there is hardly any noise.
     fn tally(&self, x: usize, marginal: &Marginal<'_>) -> (f64, f64) {
         let total = self.prior.total() + self.s.iter().sum::<u64>() as f64;
         let (mean, sd) = marginal.moments(|ln_p, _| (ln_p.exp(), 0.0));
@@ -56,7 +58,8 @@ impl ExactPart for Conditioned<'_> {
         (off.abs() < MAX_DEVIATION).then_some((marginal, tally))
     }
 
-    /// Given `P`, a report of `x` is honest with probability `βP_x/(1 + βP_x)`, and the senders of the others hold values like everybody.
+    /// Given `P`, a report of `x` is truthful with probability `βP_x/(1 + βP_x)`, and the senders of the
+    /// other reports have values distributed as `P`.
     fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<u64>) {
         let p = self.shares.draw(rng);
         let honest =

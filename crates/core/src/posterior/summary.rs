@@ -1,28 +1,28 @@
-//! What is asked of a posterior, and what it answers.
+//! The options of a posterior, and its results.
 
 use crate::information::{Choice, SamplingObserver};
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::{Evaluation, Method};
 
-/// Numbers of draws that are held unasked: some hundred megabytes.
+/// Largest number of values in draws stored by default: some hundred megabytes.
 const MAX_NUMBERS: usize = 20_000_000;
 
-/// What the caller may choose.
+/// Options of a posterior.
 #[derive(Clone)]
 pub struct PosteriorOptions<'a> {
-    /// Which method; [`Choice::Asymptote`] is none here and counts as automatic.
+    /// The method; [`Choice::Asymptote`] does not apply here and counts as automatic.
     pub choice: Choice,
-    /// Probabilities of the wanted quantiles.
+    /// Probabilities of the requested quantiles.
     pub probabilities: Vec<f64>,
-    /// Number of joint draws to give.
+    /// Number of joint draws to return.
     pub draws: usize,
     /// Number of points of each marginal density.
     pub grid: usize,
     /// Seed of all draws. The same seed gives the same answer on any number of threads.
     pub seed: u64,
-    /// Gives the answer of chains that did not converge, marked as such, instead of an error.
+    /// Returns the answer of chains that did not converge, marked as such, instead of an error.
     pub unconverged: bool,
-    /// Hears of progress, and may stop the sampler.
+    /// Is told about progress, and may stop the sampler.
     pub observer: Option<SamplingObserver<'a>>,
 }
 
@@ -41,8 +41,8 @@ impl Default for PosteriorOptions<'_> {
 }
 
 impl PosteriorOptions<'_> {
-    /// Draws of so many values from which what is not known exactly is found: enough for three digits of a probability, if they fit into memory.
-    /// Where no quantiles are wanted, only the draws that are.
+    /// Number of draws of `a` values for whatever is not exact: enough for three digits of a probability, if
+    /// they fit into memory. If no quantiles are requested, only the requested draws.
     pub(crate) fn enough_draws(&self, a: usize) -> usize {
         if self.probabilities.is_empty() {
             return self.draws;
@@ -50,7 +50,7 @@ impl PosteriorOptions<'_> {
         self.draws.max(4000.min(MAX_NUMBERS / a)).max(100)
     }
 
-    /// Refuses more draws than fit into memory.
+    /// Rejects more draws than fit into memory.
     ///
     /// # Errors
     /// [`Error::TooMuch`].
@@ -68,7 +68,7 @@ impl PosteriorOptions<'_> {
 pub struct Posterior {
     /// Number of reports.
     pub n: u64,
-    /// How the marginals of `P` were found.
+    /// How the marginals of `P` were computed.
     pub method: Method,
     /// `ln P(Y⃗ = y⃗)` for one ordering of the reports, or why it is not known.
     pub log_evidence: std::result::Result<Evaluation, &'static str>,
@@ -76,15 +76,15 @@ pub struct Posterior {
     pub p: Vec<Summary>,
     /// The marginals of `T`, without densities.
     pub t: Vec<Summary>,
-    /// How the quantiles of `T` were found.
+    /// How the quantiles of `T` were computed.
     pub t_quantiles: Method,
     /// Joint draws.
     pub draws: Draws,
-    /// How good the chains of the sampler are; `None` where draws are independent.
+    /// Convergence diagnostics of the sampler; `None` where draws are independent.
     pub diagnostics: Option<Diagnostics>,
 }
 
-/// A marginal in numbers.
+/// A marginal distribution in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Mean.
@@ -104,12 +104,12 @@ pub struct Summary {
 pub struct Draws {
     /// Draws of `P`.
     pub p: Vec<Vec<f64>>,
-    /// Draws of `T`, of the same number.
+    /// Draws of `T`, the same number.
     pub t: Vec<Vec<u64>>,
 }
 
 impl Draws {
-    /// Sets the quantiles of `T` and keeps as many draws as were asked for.
+    /// Sets the quantiles of `T` and keeps the requested number of draws.
     pub(crate) fn into_quantiles(mut self, t: &mut [Summary], options: &PosteriorOptions<'_>) -> Draws {
         for (x, t) in t.iter_mut().enumerate() {
             t.quantiles = tally_quantiles(&self.t, x, &options.probabilities);
@@ -120,20 +120,20 @@ impl Draws {
     }
 }
 
-/// How well the chains of the sampler agree.
+/// Convergence diagnostics of the sampler's chains.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
     /// Number of chains.
     pub chains: usize,
     /// Draws of each.
     pub length: usize,
-    /// The largest split R-hat of ranks, over all values.
+    /// The largest rank-normalised split R-hat over all values.
     pub r_hat: f64,
-    /// The smallest effective sample size of ranks.
+    /// The smallest bulk effective sample size.
     pub bulk: f64,
     /// The smallest effective sample size for the 5 % and 95 % quantiles.
     pub tail: f64,
-    /// Share of proposals that the exact likelihood accepted.
+    /// Share of proposals accepted by the exact likelihood.
     pub acceptance: f64,
     /// Whether R-hat and sample sizes are good enough.
     pub converged: bool,
@@ -154,7 +154,8 @@ pub(crate) fn mixed(parts: impl Iterator<Item = (f64, (f64, f64))> + Clone) -> (
     (mean, variance.sqrt())
 }
 
-/// The quantile of sorted values with weights, linear between them: a value stands at the weight below it and half of its own.
+/// The quantile of sorted values with weights, interpolated linearly: each value sits at the weight below it
+/// plus half its own.
 pub(crate) fn weighted_quantile(sorted: &[(f64, f64)], probability: f64) -> f64 {
     let gap = |pair: &[(f64, f64)]| 0.5 * (pair[0].1 + pair[1].1);
     let total: f64 = sorted.windows(2).map(gap).sum();
@@ -169,7 +170,7 @@ pub(crate) fn weighted_quantile(sorted: &[(f64, f64)], probability: f64) -> f64 
     sorted[sorted.len() - 1].0
 }
 
-/// The quantiles of tallies: the smallest value that is reached in at least the given share of the draws.
+/// The quantiles of tallies: the smallest value that at least the given share of the draws does not exceed.
 fn tally_quantiles(draws: &[Vec<u64>], x: usize, probabilities: &[f64]) -> Vec<(f64, f64)> {
     let mut values: Vec<u64> = draws.iter().map(|t| t[x]).collect();
     values.sort_unstable();

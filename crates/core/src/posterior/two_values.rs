@@ -1,6 +1,7 @@
 //! Two values: one integral, for any protocol and any number of users.
 //!
-//! `P_1 = 1 − P_0`, so the posterior is the density `p^{α_0−1} (1−p)^{α_1−1} Π_y (base_y + gain_{y0} p + gain_{y1} (1−p))^{s_y}` on a line.
+//! `P_1 = 1 − P_0`, so the posterior is a one-dimensional density `p^{α_0−1} (1−p)^{α_1−1} Π_y (base_y +
+//! gain_{y0} p + gain_{y1} (1−p))^{s_y}`.
 
 use crate::numerics::parallel::*;
 use rand::RngExt;
@@ -64,12 +65,14 @@ fn rows(likelihood: &SparseRows) -> Vec<[f64; 3]> {
     likelihood.rows().filter(|row| !row.members.is_empty()).map(full).collect()
 }
 
-/// Mean and variance of `T_x` given `P_x = p = 1 − q`: the senders of reports are independent, and those of `silent` reports are as likely to hold `x` as any user.
+/// Mean and variance of `T_x` given `P_x = p = 1 − q`: the senders of reports are independent, and those of
+/// `silent` reports (which carry no information) hold `x` with the same probability as any user.
 fn tally(rows: &[[f64; 3]], silent: f64, x: usize, p: f64, q: f64) -> (f64, f64) {
     let add = |(mean, variance): (f64, f64), row: &[f64; 3]| {
         let (own, rest) = (row[1 + x], row[2 - x]);
         let all = own * p + rest * q;
-        // Where only one value gives the output, its sender is known, also at probabilities too small for a number.
+        // If only one value can produce the output, its sender's value is known, even where the probability
+        // underflows.
         let (holds, not) = match (own == 0.0, rest == 0.0) {
             (true, _) => (0.0, 1.0),
             (_, true) => (1.0, 0.0),
@@ -86,7 +89,7 @@ fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> 
         let (p, q) = (ln_p.exp(), ln_q.exp());
         let term = |row: &[f64; 3]| {
             let (own, rest) = (row[1 + x], row[2 - x]);
-            // Where one value never gives the output, the logarithm of the other's share keeps its digits.
+            // If one value never produces the output, the logarithm of the other's share keeps its digits.
             row[0]
                 * if rest == 0.0 {
                     own.ln() + ln_p
@@ -101,7 +104,7 @@ fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> 
     Marginal::new((alpha, other), Box::new(ln_factor))
 }
 
-/// Independent draws by the inverse of the distribution function.
+/// Independent draws by inverting the distribution function.
 fn draws(likelihood: &SparseRows, first: &Mixture<'_>, options: &PosteriorOptions<'_>) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);

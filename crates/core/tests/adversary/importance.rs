@@ -1,11 +1,14 @@
-//! Evidence and posterior moments by importance sampling, one part of the prior after the other.
+//! Evidence and posterior moments by importance sampling, one component of the prior after the other.
 //!
 //! # Method
-//! One part times the likelihood is `e^{h(p)}` with the concave `h = Σ_x (α_x − 1) ln p_x + Σ_y s_y ln (Qp)_y − ln B(α)`. Newton's method finds its mode in the simplex. Proposals are Student-t around it with the curvature there,
-//! in the coordinates `p` themselves, in which a direction that the reports tell well is straight. The mean weight is the
-//! evidence of the part, and evidence times weight of the part its share of the posterior. So a part far from the others is never missed.
+//! One component times the likelihood is `e^{h(p)}` with the concave
+//! `h = Σ_x (α_x − 1) ln p_x + Σ_y s_y ln (Qp)_y − ln B(α)`. Newton's method finds its mode in the simplex.
+//! Proposals are Student-t around the mode with the curvature there, in the coordinates `p` themselves, in
+//! which well-identified directions are straight. The mean weight is the evidence of the component, and
+//! evidence times prior weight gives its share of the posterior. So a distant component is never missed.
 //!
-//! Errors are those of a jackknife over 40 batches, so they hold for ratios and standard deviations too. Degenerate weights are refused.
+//! Errors come from a jackknife over 40 batches, so they hold for ratios and standard deviations too.
+//! Degenerate weights are rejected.
 
 use chacha20::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution as _, StandardNormal};
@@ -21,10 +24,11 @@ const FREEDOM: f64 = 5.0;
 /// Batches of the jackknife.
 const BATCHES: usize = 40;
 
-/// Least effective share of the draws.
+/// Smallest effective share of the draws.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Least parameter of the prior. Towards 1 the mode moves into a corner, around which no proposal of this shape fits.
+/// Smallest parameter of the prior. Towards 1 the mode moves into a corner, where no proposal of this shape
+/// fits.
 const LEAST_ALPHA: f64 = 2.0;
 
 /// Posterior moments as named values with errors: `ln_evidence`, `p0`, `sd_p0`, `t0`, `sd_t0`, ….
@@ -94,7 +98,7 @@ fn summary(samples: &[Sample], prior: &Mixture, a: usize, without: Option<usize>
     [vec![total], m[..a].to_vec(), sd_p, m[2 * a..3 * a].to_vec(), sd_t].concat()
 }
 
-/// Weighted draws for one part, with the values of the wanted functions.
+/// Weighted draws for one component, with the values of the requested functions.
 struct Sample {
     ln_weights: Vec<f64>,
     values: Vec<Vec<f64>>,
@@ -149,8 +153,8 @@ impl Sample {
     }
 }
 
-/// `I(Y⃗;P)` with the evidence by importance sampling: for many users of few outputs, whose reports are counted at once.
-/// `ln Ẑ` is too small by half its variance, which is added.
+/// `I(Y⃗;P)` with the evidence by importance sampling: for many users and few outputs, whose reports are
+/// drawn as counts. `ln Ẑ` is biased downwards by half its variance, which is added.
 pub fn distribution_information(
     source: &Source,
     prior: &Mixture,
@@ -167,7 +171,7 @@ pub fn distribution_information(
     estimate(&(0..draws).into_par_iter().map(draw).collect::<Vec<_>>(), None)
 }
 
-/// `E[ln f(y⃗|P) | y⃗] − ln m(y⃗)`, after a jackknife's correction of its bias.
+/// `E[ln f(y⃗|P) | y⃗] − ln m(y⃗)`, with a jackknife bias correction.
 fn divergence(reports: &Reports, prior: &Mixture, draws: usize, rng: &mut ChaCha8Rng) -> f64 {
     let function = |ln_p: &[f64]| vec![reports.ln_likelihood(ln_p)];
     let samples: Vec<Sample> =
@@ -189,7 +193,7 @@ fn divergence(reports: &Reports, prior: &Mixture, draws: usize, rng: &mut ChaCha
     batches * of(None) - (batches - 1.0) * leave_one_out
 }
 
-/// One part of the prior times the likelihood.
+/// One component of the prior times the likelihood.
 struct Target<'a> {
     reports: &'a Reports,
     alpha: &'a [f64],
@@ -201,7 +205,8 @@ impl Target<'_> {
         prior + self.reports.ln_likelihood(ln_p) - ln_beta(self.alpha)
     }
 
-    /// The gradient and minus the second derivative by all `p_x` but that of `base`, which takes what the others leave.
+    /// The gradient and the negative Hessian with respect to all `p_x` except that of `base`, which is 1
+    /// minus the others.
     fn derivatives(&self, p: &[f64], base: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let others: Vec<usize> = (0..p.len()).filter(|x| *x != base).collect();
         let prior = |x: usize, power: i32| (self.alpha[x] - 1.0) / p[x].powi(power);
@@ -222,7 +227,7 @@ impl Target<'_> {
 
 /// A Student-t distribution around the mode.
 struct Proposal {
-    /// The most probable value; its probability is what the others leave.
+    /// The most probable value; its probability is 1 minus the others.
     base: usize,
     mode: Vec<f64>,
     /// Lower triangle `L` of the curvature `L Lᵀ`.
@@ -268,7 +273,7 @@ impl Proposal {
     }
 }
 
-/// One damped Newton step inside the simplex; tells whether it was the last.
+/// One damped Newton step inside the simplex; returns whether it was the last.
 fn newton(target: &Target<'_>, p: &[f64], base: usize) -> (Vec<f64>, bool) {
     let h = |p: &[f64]| target.h(&p.iter().map(|p_x| p_x.ln()).collect::<Vec<_>>());
     let (gradient, curvature) = target.derivatives(p, base);
@@ -286,7 +291,7 @@ fn newton(target: &Target<'_>, p: &[f64], base: usize) -> (Vec<f64>, bool) {
     (p.to_vec(), true)
 }
 
-/// `p` with the step added to all values but `base`, which takes what the others leave.
+/// `p` with the step added to all values except `base`, which is 1 minus the others.
 fn shifted(p: &[f64], step: &[f64], base: usize) -> Vec<f64> {
     let mut full = step.to_vec();
     full.insert(base, -step.iter().sum::<f64>());

@@ -1,4 +1,4 @@
-//! Which independent method answers which case, and with what effort.
+//! Which independent method is used for which case, and with what effort.
 
 use super::reference::{Case, Data, Reference, Value};
 use super::{importance, particle_filter, quadrature, tempering};

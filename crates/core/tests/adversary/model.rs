@@ -1,4 +1,5 @@
-//! The problem as the independent methods see it: rows of likelihoods, a mixture of Dirichlet distributions, and simulated reports.
+//! The problem as the independent methods see it: rows of likelihoods, a mixture of Dirichlet distributions,
+//! and simulated reports.
 
 use chacha20::ChaCha8Rng;
 use rand::{Rng, RngExt};
@@ -25,7 +26,8 @@ impl Mixture {
         ln_dirichlet(&self.parts[categorical(&self.weights, rng)], rng)
     }
 
-    /// `ln` of the density with respect to `Π_x d ln P_x`, on the simplex: `Σ_x α_x ln p_x − ln B(α)` for one part.
+    /// `ln` of the density with respect to `Π_x d ln P_x`, on the simplex: `Σ_x α_x ln p_x − ln B(α)` for one
+    /// component.
     pub fn ln_density(&self, ln_p: &[f64]) -> f64 {
         let part = |(w, alpha): (&f64, &Vec<f64>)| {
             w.ln() - ln_beta(alpha) + alpha.iter().zip(ln_p).map(|(a, l)| a * l).sum::<f64>()
@@ -34,12 +36,13 @@ impl Mixture {
     }
 }
 
-/// How reports come about.
+/// How reports are generated.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// `rows[y][x]`, the probability of `y` given `x`.
     Rows(Vec<Vec<f64>>),
-    /// Each bit is set on its own: with probability `kappa` that of the value, with probability `lambda` any other.
+    /// Independent bits: the user's value is set with probability `kappa`, any other with probability
+    /// `lambda`.
     Bits { a: usize, kappa: f64, lambda: f64 },
 }
 
@@ -57,7 +60,7 @@ impl Source {
         Collection { rows: rows.rows, senders }
     }
 
-    /// Counts of the reports of `n` users, without their values: one binomial an output.
+    /// Counts of the reports of `n` users, without their values: one binomial draw per output.
     pub fn tally(&self, ln_p: &[f64], n: u64, rng: &mut ChaCha8Rng) -> Reports {
         let Source::Rows(rows) = self else { return self.collect(ln_p, n, rng).reports() };
         let p = exp(ln_p);
@@ -84,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The likelihood ratio of a value whose bit is set, or is not, against a value that nobody holds.
+    /// The likelihood ratio of a value whose bit is set, or is not, to a value that no user holds.
     fn weight(&self, bit: bool) -> f64 {
         match self {
             Source::Bits { kappa, lambda, .. } if bit => kappa / lambda,
@@ -94,7 +97,7 @@ impl Source {
     }
 }
 
-/// Reports of different kinds, numbered in the order of their first appearance.
+/// Distinct reports, numbered in order of first appearance.
 #[derive(Default)]
 struct Distinct {
     rows: Vec<Vec<f64>>,
@@ -113,7 +116,7 @@ impl Distinct {
     }
 }
 
-/// Simulated reports in order, each with the number of its row and the value of its sender.
+/// Simulated reports in order, each with the index of its row and the value of its sender.
 pub struct Collection {
     pub rows: Vec<Vec<f64>>,
     pub senders: Vec<(usize, usize)>,
@@ -127,14 +130,14 @@ impl Collection {
     }
 }
 
-/// Different reports, each with how many sent it.
+/// Distinct reports with their counts.
 #[derive(Clone, Debug)]
 pub struct Reports {
     pub rows: Vec<(Vec<f64>, u64)>,
 }
 
 impl Reports {
-    /// Reports with equal likelihoods count as one.
+    /// Reports with equal likelihoods are merged.
     pub fn new(rows: Vec<(Vec<f64>, u64)>) -> Self {
         let (mut distinct, mut counts) = (Distinct::default(), Vec::new());
         for (row, count) in rows.into_iter().filter(|(_, count)| *count > 0) {
@@ -155,7 +158,7 @@ impl Reports {
         self.rows.iter().map(|(row, count)| *count as f64 * mean(row, &p).ln()).sum()
     }
 
-    /// Means and variances of the senders' tallies given `p`: multinomials of each report.
+    /// Means and variances of the senders' tallies given `p`: a multinomial for each distinct report.
     pub fn tally_moments(&self, ln_p: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (a, p) = (ln_p.len(), exp(ln_p));
         let (mut means, mut variances) = (vec![0.0; a], vec![0.0; a]);
@@ -231,7 +234,7 @@ pub fn ln_dirichlet(alpha: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
     ln_g.into_iter().map(|l| l - total).collect()
 }
 
-/// Multinomial counts, by one binomial after another.
+/// Multinomial counts, by successive binomial draws.
 pub fn multinomial(n: u64, weights: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
     let mut rest = n;
     let mut tail: f64 = weights.iter().sum();

@@ -5,7 +5,8 @@ use super::model::Mixture;
 use super::particle_filter::stream;
 use super::reference::{Case, Data};
 
-/// The thin ridge: two outputs of three values, so that a line of distributions explains the reports equally well.
+/// The thin ridge: two outputs of three values, so that a whole line of distributions explains the reports
+/// equally well.
 const RIDGE: &str = "matrix 2 3 0.5103031146729073 0 1 0.4896968853270927 1 0";
 
 pub fn cases() -> Vec<(Case, Method)> {
@@ -20,7 +21,7 @@ fn far(weights: [f64; 2], parts: [&[f64]; 2]) -> Mixture {
     Mixture { weights: weights.to_vec(), parts: parts.map(<[f64]>::to_vec).to_vec() }
 }
 
-/// `I(Y⃗;P)` at low privacy, under sparse priors, and under priors with far parts.
+/// `I(Y⃗;P)` at low privacy, under sparse priors, and under priors with distant components.
 fn information() -> Vec<(Case, Method)> {
     let of = |name: &str, words: &str, prior: Mixture, n: u64| Case {
         name: name.to_owned(),
@@ -49,7 +50,7 @@ fn information() -> Vec<(Case, Method)> {
     ]
 }
 
-/// Posteriors under far parts, on thin ridges, and of everyday reports whose evidence is wanted.
+/// Posteriors under distant components, on thin ridges, and of ordinary reports whose evidence is requested.
 fn posteriors() -> Vec<(Case, Method)> {
     let far_3 = far([0.9, 0.1], [&[160.0, 20.0, 20.0], &[20.0, 160.0, 20.0]]);
     let far_6 = far([0.5; 2], [&[30.0, 5.0, 5.0, 5.0, 5.0, 5.0], &[5.0, 5.0, 5.0, 5.0, 5.0, 30.0]]);

@@ -1,28 +1,32 @@
-//! `I(Y⃗;P)` by particle filters that are certified from both sides.
+//! `I(Y⃗;P)` by particle filters, with bounds from both sides.
 //!
 //! # Method
-//! The reports `y_1, …, y_n` come one after another. A particle holds values `x_1, …, x_k` for the senders so far; of `P` it holds nothing, because
-//! given these values `P ~ Dir(α + t)`. A new report weights the particle by its predictive probability `Σ_x q_{yx} (α_x + t_x)/(α0 + k)`
-//! and draws the value of its sender.
-//! The product of the mean weights, `Ẑ`, is an unbiased estimate of the evidence `m(y⃗)`, so `E ln Ẑ ≤ ln m`.
+//! The reports `y_1, …, y_n` arrive one after another. A particle holds values `x_1, …, x_k` for the senders
+//! so far. It does not hold `P`, because given these values `P ~ Dir(α + t)`. A new report weights the
+//! particle by its predictive probability `Σ_x q_{yx} (α_x + t_x)/(α0 + k)` and draws the value of its
+//! sender. The product of the mean weights, `Ẑ`, is an unbiased estimate of the evidence `m(y⃗)`, so
+//! `E ln Ẑ ≤ ln m`.
 //!
-//! The simulation knows the senders' true values, which are an exact draw from the posterior. A second, *conditional* filter keeps them as its particle 0.
-//! Then `E[1/Ẑ'] = 1/m`, so `E ln Ẑ' ≥ ln m`, and the weighted mean of any function over its last particles has the posterior mean as its expectation exactly
+//! The simulation knows the senders' true values, which are an exact draw from the posterior. A second,
+//! *conditional* filter keeps them as its particle 0. Then `E[1/Ẑ'] = 1/m`, so `E ln Ẑ' ≥ ln m`, and the
+//! weighted mean of any function over its last particles has exactly the posterior mean as its expectation
 //! (one step of a particle Gibbs sampler). So with `h = E[ln f(y⃗|P) | y⃗]` from the conditional filter
 //!
 //! ```text
 //! E[h − ln Ẑ'] ≤ I(Y⃗;P) ≤ E[h − ln Ẑ]
 //! ```
-//! whatever the number of particles. The estimate is the middle, whose biases cancel in second order; its error is the standard error together with
-//! half of half the gap.
+//! whatever the number of particles. The estimate is the midpoint, whose biases cancel to second order; its
+//! error combines the standard error with half of half the gap.
 //!
 //! # Moves
-//! Every `period` reports each particle is moved by data augmentation: `P ~ Dir(α + t)`, then new values of all senders so far given `P`. This is reversible, so the kept particle is moved
-//! backwards: its values before a move are a move away from those after it.
+//! Every `period` reports each particle is moved by data augmentation: `P ~ Dir(α + t)`, then new values of
+//! all senders so far given `P`. This is reversible, so the kept particle is moved backwards: its values
+//! before a move are a move away from those after it.
 //!
 //! # Control variate
-//! What the users themselves know, `ln f(x⃗|P) − ln m(x⃗)`, has the mean `I(X⃗;P)`, a finite sum for one Dirichlet distribution. Its posterior mean is a control
-//! variate that takes nearly all variance away at low privacy.
+//! The users' own information, `ln f(x⃗|P) − ln m(x⃗)`, has the mean `I(X⃗;P)`, a finite sum for one
+//! Dirichlet distribution. Its posterior mean is a control variate that removes nearly all variance at low
+//! privacy.
 
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -32,7 +36,7 @@ use super::model::{
     Collection, Mixture, Source, categorical, digamma, ln_beta, ln_dirichlet, ln_gamma, ln_sum_exp,
 };
 
-/// An estimate with its standard error, and the means between which the truth lies.
+/// An estimate with its standard error, and the two mean bounds that bracket the true value.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     pub value: f64,
@@ -41,7 +45,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// What to spend.
+/// The computational effort.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub particles: usize,
@@ -72,7 +76,7 @@ pub fn stream(seed: u64, i: u64) -> ChaCha8Rng {
     rng
 }
 
-/// What one simulated collection tells.
+/// The result of one simulated collection.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     pub low: f64,
@@ -80,7 +84,7 @@ pub struct Draw {
     pub control: f64,
 }
 
-/// The estimate from independent draws, after regression on the control if its mean is known.
+/// The estimate from independent draws, after regression on the control variate if its mean is known.
 pub fn estimate(draws: &[Draw], known: Option<f64>) -> Estimate {
     let count = draws.len() as f64;
     let average = |f: &dyn Fn(&Draw) -> f64| draws.iter().map(f).sum::<f64>() / count;
@@ -98,7 +102,8 @@ pub fn estimate(draws: &[Draw], known: Option<f64>) -> Estimate {
     Estimate { value: value + shift, error, low, high }
 }
 
-/// The reports in the order of what they tell, those that tell most first. Then values are guessed only when the other reports have told what can be told.
+/// The reports ordered by information, most informative first. So values are guessed only after the
+/// informative reports have been processed.
 fn telling_first(mut collection: Collection) -> Collection {
     let entropy = |row: &Vec<f64>| {
         let total: f64 = row.iter().sum();
@@ -123,13 +128,15 @@ pub fn ln_evidence(collection: &Collection, prior: &Mixture, effort: Effort, rng
     Filter::run(collection, prior, effort, None, rng).ln_evidence
 }
 
-/// Whether particles move after report number `k`, counted from 1. Behind the last report that tells something they need not.
+/// Whether particles move after report number `k`, counted from 1. After the last informative report they
+/// need not.
 fn moves(effort: Effort, k: usize, collection: &Collection) -> bool {
     let row = &collection.rows[collection.senders[k - 1].0];
     effort.period > 0 && k.is_multiple_of(effort.period) && row.iter().any(|q| *q != row[0])
 }
 
-/// The kept particle after each report and its move, from the last to the first: it ends at the senders' true values.
+/// The kept particle after each report and its move, from the last to the first: it ends at the senders' true
+/// values.
 fn kept_path(collection: &Collection, prior: &Mixture, effort: Effort, rng: &mut ChaCha8Rng) -> Vec<Kept> {
     let mut values: Vec<usize> = collection.senders.iter().map(|(_, x)| *x).collect();
     let mut path = Vec::new();
@@ -179,7 +186,7 @@ fn redraw(
 struct Particle {
     /// Tallies of the senders' values.
     t: Vec<f64>,
-    /// `ln` of weight and Dirichlet-multinomial probability of the tallies, for each part of the prior.
+    /// `ln` of weight and Dirichlet-multinomial probability of the tallies, for each component of the prior.
     ln_parts: Vec<f64>,
     weight: f64,
 }
@@ -241,7 +248,8 @@ impl Filter {
         self.particles.iter_mut().for_each(|p| p.weight /= total);
     }
 
-    /// Multinomial resampling once the effective number of particles is below half. Particle 0 stays if it is kept.
+    /// Multinomial resampling when the effective number of particles is below half. Particle 0 stays if it is
+    /// kept.
     fn resample(&mut self, conditional: bool, rng: &mut ChaCha8Rng) {
         let squares: f64 = self.particles.iter().map(|p| p.weight * p.weight).sum();
         if squares * self.particles.len() as f64 > 2.0 {
@@ -293,7 +301,8 @@ impl Particle {
         Particle { t: t.to_vec(), ln_parts, weight: 1.0 }
     }
 
-    /// Takes a report in: multiplies the weight by its predictive probability and draws the sender's value, or takes the one that is kept.
+    /// Processes a report: multiplies the weight by its predictive probability and draws the sender's value,
+    /// or uses the kept one.
     fn step(
         &mut self,
         row: &[f64],
@@ -320,7 +329,7 @@ impl Particle {
         self.t[x] += 1.0;
     }
 
-    /// Posterior probabilities of the prior's parts, given the values.
+    /// Posterior probabilities of the prior's components, given the values.
     fn shares(&self) -> Vec<f64> {
         if self.ln_parts.len() == 1 {
             return vec![1.0];

@@ -1,15 +1,18 @@
-//! Posteriors and `I(Y⃗;P)` of two or three values (more are possible, and slow) by brute-force integration over the simplex.
+//! Posteriors and `I(Y⃗;P)` of two or three values (more are possible, but slow) by brute-force integration
+//! over the simplex.
 //!
 //! # Method
-//! Stick-breaking log-odds: `p_0 = σ(θ_0)`, `p_1 = (1 − p_0) σ(θ_1)`, …, so that corners lie at infinity and densities like `p^{0.05 − 1}` become exponential
-//! tails. With respect to `dθ`, one part of the prior times the likelihood is
+//! Stick-breaking log-odds: `p_0 = σ(θ_0)`, `p_1 = (1 − p_0) σ(θ_1)`, …, so that corners lie at infinity and
+//! densities like `p^{0.05 − 1}` become exponential tails. With respect to `dθ`, one component of the prior
+//! times the likelihood is
 //!
 //! ```text
 //! h(θ) = Σ_x α_x ln p_x + Σ_y s_y ln (Qp)_y − ln B(α),
 //! ```
-//! which is concave in `p`. So along each stick, with the later sticks maximised, it is unimodal in `θ` however thin the ridge: golden sections find the top,
-//! bisections find where it has fallen by given amounts, and adaptive Gauss–Kronrod panels between these points integrate.
-//! Sticks are nested. Parts of a mixture are integrated one by one, so none is missed.
+//! which is concave in `p`. So along each stick, with the later sticks maximised, it is unimodal in `θ`
+//! however thin the ridge. Golden-section search finds the maximum, bisection finds where it has fallen by
+//! given amounts, and adaptive Gauss–Kronrod panels between these points integrate. Sticks are nested.
+//! Components of a mixture are integrated one by one, so none is missed.
 
 use super::importance::names;
 use super::model::{Mixture, Reports, exp, ln_beta, ln_gamma, ln_sum_exp, mean};
@@ -26,7 +29,8 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    /// The moments by name. Panels leave a relative error of about `1e-9`, and standard deviations lose half of the digits.
+    /// The moments by name. Panels leave a relative error of about `1e-9`, and standard deviations lose half
+    /// of the digits.
     pub fn values(&self) -> Vec<Value> {
         let column = |of: &[(f64, f64)], sd: bool| of.iter().map(|v| if sd { v.1 } else { v.0 }).collect();
         let numbers: Vec<Vec<f64>> = vec![
@@ -51,7 +55,8 @@ impl Posterior {
 /// The posterior of `P` and of the senders' tallies.
 pub fn posterior(reports: &Reports, prior: &Mixture) -> Posterior {
     let a = prior.inputs();
-    // Moments are taken around the first part's mode, so that small variances are no differences of large numbers.
+    // Moments are taken around the first component's mode, so that small variances are not differences of
+    // large numbers.
     let top = Integrand { alpha: &prior.parts[0], reports }.mode();
     let (t_top, n) = (reports.tally_moments(&top).0, reports.n().max(1.0));
     let features = |ln_p: &[f64]| {
@@ -128,7 +133,7 @@ pub fn compositions(n: u64, parts: usize) -> Vec<Vec<u64>> {
     (0..=n).flat_map(with).collect()
 }
 
-/// One part of the prior times the likelihood.
+/// One component of the prior times the likelihood.
 struct Integrand<'a> {
     alpha: &'a [f64],
     reports: &'a Reports,
@@ -143,12 +148,13 @@ impl Integrand<'_> {
         prior + self.reports.ln_likelihood(ln_p)
     }
 
-    /// Log-odds beyond which nothing but the tail `e^{−α|θ|}` is left.
+    /// Log-odds beyond which only the tail `e^{−α|θ|}` is left.
     fn range(&self) -> f64 {
         60.0 + 60.0 / self.alpha.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The largest value of `h` for given first sticks, with `ln_rest` of the mass left, and where.
+    /// The largest value of `h` for given first sticks, with mass `e^{ln_rest}` left, and where it is
+    /// attained.
     fn best(&self, sticks: &mut [f64], ln_rest: f64) -> (f64, Vec<f64>) {
         if sticks.len() + 1 == self.alpha.len() {
             let ln_p = [&sticks[..], &[ln_rest]].concat();
@@ -222,7 +228,7 @@ fn golden(f: &dyn Fn(f64) -> f64, range: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The integral of `e^{ln mass}` where a unimodal profile is within 60 of its top.
+/// The integral of `e^{ln mass}` where a unimodal profile is within 60 of its maximum.
 fn unimodal(profile: &dyn Fn(f64) -> f64, value: &dyn Fn(f64) -> Mass, range: f64, tolerance: f64) -> Mass {
     let top = golden(profile, range);
     let best = profile(top);

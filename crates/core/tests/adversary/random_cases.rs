@@ -1,4 +1,5 @@
-//! Seeded random cases of the regions where methods fail: low privacy, sparse and sure priors, far parts, matrices that are not faithful, one user and a million.
+//! Seeded random cases in the regions where methods fail: low privacy, sparse and concentrated priors,
+//! distant components, unfaithful matrices, one user and a million.
 
 use chacha20::ChaCha8Rng;
 use rand::RngExt;
@@ -14,7 +15,7 @@ pub const INFORMATION: usize = 28;
 /// Cases of posteriors.
 pub const POSTERIORS: usize = 32;
 
-/// All random cases: number `i` is drawn from stream `i`.
+/// All random cases: case `i` is drawn from stream `i`.
 pub fn cases() -> Vec<(Case, Method)> {
     let information = (0..INFORMATION).map(|i| information(i, &mut stream(1907, i as u64)));
     let posteriors = (0..POSTERIORS).map(|i| posterior(i, &mut stream(1908, i as u64)));
@@ -25,7 +26,7 @@ fn uniform(low: f64, high: f64, rng: &mut ChaCha8Rng) -> f64 {
     low + (high - low) * rng.random::<f64>()
 }
 
-/// Three digits of a number that is uniform in its logarithm.
+/// A log-uniform number with three digits.
 fn spread(low: f64, high: f64, rng: &mut ChaCha8Rng) -> f64 {
     let v = uniform(low.ln(), high.ln(), rng).exp();
     let unit = 10f64.powf(v.log10().floor() - 2.0);
@@ -36,7 +37,7 @@ fn users(low: f64, high: f64, rng: &mut ChaCha8Rng) -> u64 {
     spread(low, high, rng).round() as u64
 }
 
-/// Parameters between `low` and `high`, for each value its own or for all the same.
+/// Parameters between `low` and `high`, either different for each value or equal for all.
 fn dirichlet(a: usize, low: f64, high: f64, rng: &mut ChaCha8Rng) -> Mixture {
     if rng.random::<bool>() {
         return Mixture::single(vec![spread(low, high, rng); a]);
@@ -44,7 +45,7 @@ fn dirichlet(a: usize, low: f64, high: f64, rng: &mut ChaCha8Rng) -> Mixture {
     Mixture::single((0..a).map(|_| spread(low, high, rng)).collect())
 }
 
-/// Two or three parts, each sure of another value.
+/// Two or three components, each concentrated on a different value.
 fn far_parts(a: usize, rng: &mut ChaCha8Rng) -> Mixture {
     let parts = rng.random_range(2..=3usize.min(a));
     let small = spread(2.0, 10.0, rng);

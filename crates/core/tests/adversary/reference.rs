@@ -1,4 +1,4 @@
-//! Cases as lines of text, and the reference values that stand behind them in `golden/adversary.txt`.
+//! Cases as lines of text, and their reference values in `golden/adversary.txt`.
 
 use chacha20::ChaCha8Rng;
 use sottovoce::prior::{Dirichlet, DirichletMixture};
@@ -6,7 +6,7 @@ use sottovoce::{Prior, Protocol, Tallies};
 
 use super::model::{Mixture, Reports, Source, exp, mean, multinomial};
 
-/// A question to the library and to an independent method.
+/// A question for the library and for an independent method.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: String,
@@ -16,7 +16,7 @@ pub struct Case {
     pub data: Data,
 }
 
-/// What is known of the users.
+/// What is known about the users.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Their number: the question is `I(Y⃗;P)`.
@@ -39,7 +39,7 @@ impl Value {
     }
 }
 
-/// A case with what an independent method found for it.
+/// A case with the result of an independent method.
 #[derive(Clone, Debug)]
 pub struct Reference {
     pub case: Case,
@@ -135,7 +135,7 @@ impl Data {
 }
 
 impl Case {
-    /// The number of a random case.
+    /// The index of a random case.
     pub fn number(&self) -> Option<usize> {
         let rest =
             self.name.strip_prefix("random information ").or(self.name.strip_prefix("random posterior "))?;
@@ -155,7 +155,7 @@ impl Case {
         Prior::DirichletMixture(DirichletMixture::new(self.prior.weights.clone(), parts).unwrap())
     }
 
-    /// How reports come about: the protocol's matrix, or its bits where the matrix would be large.
+    /// How reports are generated: by the protocol's matrix, or by its bits where the matrix would be large.
     pub fn source(&self) -> Source {
         let words: Vec<&str> = self.words.split(' ').collect();
         let number = |i: usize| words[i].parse::<f64>().unwrap();

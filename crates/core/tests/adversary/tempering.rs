@@ -1,14 +1,19 @@
-//! Evidence, posterior moments and `I(Y⃗;P)` by particles that pass from the prior to the posterior through tempered likelihoods.
+//! Evidence, posterior moments and `I(Y⃗;P)` by particles that move from the prior to the posterior through
+//! tempered likelihoods.
 //!
 //! # Method
-//! Particles are drawn from the prior. At the inverse temperatures `β_j = (j/J)^4` they are weighted by `f(y⃗|P)^{β_j − β_{j−1}}`, resampled when the weights are
-//! uneven, and moved by exchanges of mass between two values: a random step in their log-odds of a random size between 0.003 and 30, or a new split drawn from the prior
-//! where this is one Dirichlet distribution. Moves are independent and reversible. A part of a mixture that the data favour need not be reached by moves: some particles start there.
+//! Particles are drawn from the prior. At the inverse temperatures `β_j = (j/J)^4` they are weighted by
+//! `f(y⃗|P)^{β_j − β_{j−1}}`, resampled when the weights are uneven, and moved by exchanges of mass between
+//! two values: a random step in their log-odds of a random size between 0.003 and 30, or a new split drawn
+//! from the prior if this is one Dirichlet distribution. Moves are independent and reversible. Moves need not
+//! reach a mixture component that the data favour: some particles start there.
 //!
-//! As for the particle filter, the product of the mean weights is unbiased, and a second run that keeps a path from the true `P` makes the
-//! inverse unbiased: `I(Y⃗;P)` lies between two means, whatever the number of particles.
+//! As for the particle filter, the product of the mean weights is unbiased, and a second run that keeps a
+//! path from the true `P` makes the inverse unbiased: `I(Y⃗;P)` lies between two means, whatever the number
+//! of particles.
 //!
-//! It needs no guess of the senders' values and so serves high privacy, where the filter over reports wants many particles.
+//! It does not need to guess the senders' values and so is suited to high privacy, where the filter over
+//! reports needs many particles.
 
 use chacha20::ChaCha8Rng;
 use rand::RngExt;
@@ -20,13 +25,13 @@ use super::model::{Mixture, Reports, Source, ln_dirichlet, ln_sum_exp};
 use super::particle_filter::{Draw, Estimate, estimate, stream};
 use super::reference::Value;
 
-/// What to spend.
+/// The computational effort.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub particles: usize,
     /// Number of temperatures `J`.
     pub steps: usize,
-    /// Sweeps of exchanges at each.
+    /// Sweeps of exchanges at each temperature.
     pub sweeps: usize,
     /// Simulated collections, or independent runs for a posterior.
     pub draws: u64,
@@ -48,7 +53,7 @@ pub fn distribution_information(source: &Source, prior: &Mixture, n: u64, effort
     estimate(&(0..effort.draws).into_par_iter().map(draw).collect::<Vec<_>>(), None)
 }
 
-/// Posterior moments from independent runs, weighted by their evidence, with the errors of a jackknife over the runs.
+/// Posterior moments from independent runs, weighted by their evidence, with jackknife errors over the runs.
 pub fn posterior(reports: &Reports, prior: &Mixture, effort: Effort) -> Vec<Value> {
     let a = prior.inputs();
     let run = |i: u64| {
@@ -131,7 +136,8 @@ impl Problem<'_> {
         path
     }
 
-    /// One passage. At step `j` particles that follow the temperature `β_{j−1}` are weighted towards `β_j`; all but at the last step they then move.
+    /// One run. At step `j` particles at temperature `β_{j−1}` are weighted towards `β_j`; after every step
+    /// but the last they then move.
     fn run(&self, kept: Option<&[State]>, rng: &mut ChaCha8Rng) -> Population {
         let count = self.effort.particles;
         let mut states: Vec<State> = (0..count).map(|_| self.state(self.prior.draw(rng))).collect();
@@ -193,7 +199,8 @@ impl Population {
         self.weights = ln.iter().map(|l| (l - total).exp()).collect();
     }
 
-    /// Multinomial resampling once the effective number of particles is below half. Particle 0 stays if it is kept.
+    /// Multinomial resampling when the effective number of particles is below half. Particle 0 stays if it is
+    /// kept.
     fn resample(&mut self, states: &mut Vec<State>, conditional: bool, rng: &mut ChaCha8Rng) {
         let count = states.len();
         if self.weights.iter().map(|w| w * w).sum::<f64>() * count as f64 <= 2.0 {

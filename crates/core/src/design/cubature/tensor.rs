@@ -3,8 +3,8 @@
 use super::{Cubature, CubatureNode, CubatureRequest};
 use crate::design::PriorComponents;
 use crate::design::tolerances::CubatureTolerances;
-use crate::fisher::expectation::cubature::{gauss_points, logit_points};
 use crate::fisher::Point;
+use crate::fisher::expectation::cubature::{gauss_points, logit_points};
 use crate::model::prior::Dirichlet;
 
 /// A Gauss rule of the order that the contrast asks for, or `None` if that takes too many nodes. Its error is the difference to one order less.

@@ -15,10 +15,10 @@ use super::direction::Direction;
 use super::symmetry::Symmetry;
 use super::tolerances::Tolerances;
 use super::toward_privacy::within_level;
-use crate::numerics::dirichlet_mean::LinearForm;
 use crate::model::error::{Error, Result};
 use crate::model::prior::{Dirichlet, Prior};
 use crate::model::protocol::Protocol;
+use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::excess_entropy;
 use simplex_method::LinearProgram;
 

@@ -1,10 +1,11 @@
 //! Tensor rules over the simplex, by stick-breaking.
 //!
-//! `P_1 = B_1`, `P_2 = (1−B_1)B_2`, … with independent `B_x ~ Beta(α_x, α_{x+1} + … + α_a)`. `ln det` is an analytic function of `p`
-//! around the simplex when all entries of `Q` are positive; a Gauss rule in each `B_x` then converges like `ρ^{−2n}`, with `ρ` = 4.1 at `ε = 1` and
-//! 1.3 at `ε = 4` for randomised response, whatever `α`. When entries vanish or `ε` is large the singularity sits at the
-//! boundary, and a trapezoidal rule in `logit B_x` takes over for two to four inputs; when it also reaches far into the corners, as for `α = 0.01`, a
-//! rule in sorted coordinates for two and three.
+//! `P_1 = B_1`, `P_2 = (1−B_1)B_2`, … with independent `B_x ~ Beta(α_x, α_{x+1} + … + α_a)`. If all entries
+//! of `Q` are positive, `ln det` is an analytic function of `p` around the simplex. A Gauss rule in each
+//! `B_x` then converges like `ρ^{−2n}`, with `ρ` = 4.1 at `ε = 1` and 1.3 at `ε = 4` for randomised response,
+//! whatever `α`. If entries vanish or `ε` is large, the singularity is at the boundary, and we use a
+//! trapezoidal rule in `logit B_x` for two to four inputs. If it also reaches far into the corners, as for
+//! `α = 0.01`, we use a rule in sorted coordinates for two and three inputs.
 
 use crate::numerics::parallel::*;
 
@@ -14,16 +15,17 @@ use crate::model::evaluation::{Evaluation, Method};
 use crate::numerics::beta_rule::{BetaNode, gauss, logit_trapezoid};
 use crate::numerics::stop::check;
 
-/// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)` by tensor rules of growing order.
+/// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)` by tensor rules of increasing order.
 ///
 /// # Method and cost
-/// Gauss rules of order 4, 6, 9, … while they converge; else, up to four inputs, the logit trapezoid with shrinking step; else, up to three, Gauss
-/// rules on the gaps between sorted `ln p_x`. Each goes on until two in a row differ by less than `tolerance` or the next needs more than
-/// `evaluations` points: `order^{a−1}`, or some hundred thousand for the last kind.
+/// Gauss rules of order 4, 6, 9, … while they converge; else, up to four inputs, the logit trapezoid with
+/// shrinking step; else, up to three, Gauss rules on the gaps between sorted `ln p_x`. Each continues until
+/// two successive rules differ by less than `tolerance` or the next needs more than `evaluations` points:
+/// `order^{a−1}`, or some hundred thousand for the last kind.
 ///
 /// # Accuracy
-/// The error is the difference of the last two rules (ten times it where convergence is slow), or a thousandth of the difference
-/// before if that is more, plus rounding.
+/// The error is the difference of the last two rules (ten times that where convergence is slow), or a
+/// thousandth of the previous difference if that is larger, plus rounding.
 ///
 /// # Example
 /// ```
@@ -48,11 +50,13 @@ pub fn mean_ln_det(
     found
 }
 
-/// A trapezoid needs some hundred nodes a dimension, and panels between gaps as many in each order of the inputs.
+/// The trapezoid needs about a hundred nodes per dimension, and the panels need that many again for each
+/// ordering of the inputs.
 const MOST_INPUTS_OF_TRAPEZOID: usize = 4;
 const MOST_INPUTS_OF_SECTORS: usize = 3;
 
-/// Growing by a little less than one half: the error of a converging rule is then raised to the power 1.4 each time.
+/// Each order is a little less than one half larger: the error of a converging rule is then raised to the
+/// power 1.4 each time.
 const ORDERS: [usize; 11] = [4, 6, 9, 13, 18, 25, 35, 49, 68, 95, 133];
 
 pub(super) fn better(left: Option<Evaluation>, right: Option<Evaluation>) -> Option<Evaluation> {
@@ -71,7 +75,7 @@ fn by_gauss(
         .iter()
         .take_while(affordable)
         .map(|&order| tensor(fisher, &sticks(alpha, |h, t| gauss(h, t, order))));
-    // Nodes are off by an absolute 1e-16, where `ln det` has a slope of up to the contrast.
+    // Nodes have an absolute error of 1e-16, and the slope of `ln det` is at most the contrast.
     converged(values, tolerance, 2.0 * f64::EPSILON * fisher.contrast())
 }
 
@@ -84,7 +88,8 @@ fn by_logit(
     if alpha.len() > MOST_INPUTS_OF_TRAPEZOID {
         return None;
     }
-    // Where bends run into the corners it does not arrive, and sectors do: three inputs leave it 300 nodes a dimension.
+    // Where kinks run into the corners this rule does not converge but sectors do. With three inputs this
+    // limit allows 300 nodes per dimension.
     let evaluations = evaluations.min(100_000);
     let width = logit_width(fisher.contrast());
     let steps = (0..12).map(|level| 0.5 * 0.7f64.powi(level));
@@ -105,25 +110,26 @@ fn by_sectors(
         return None;
     }
     let orders = [5, 8, 12, 16, 22, 30].into_iter();
-    // Nothing else is left for so few inputs, and their determinants are cheap.
+    // There is no further fallback for so few inputs, and their determinants are cheap.
     let evaluations = evaluations.max(1 << 22);
     let affordable = orders.take_while(|&order| sectors::points(alpha, order) <= evaluations);
     converged(affordable.map(|order| sectors::mean_ln_det(fisher, alpha, order)), tolerance, 0.0)
 }
 
-/// The last of a sequence of values, once two agree within `tolerance` or the sequence ends or stalls. `node_error` is what the
-/// rounding of the nodes may add.
+/// The last of a sequence of values, once two agree within `tolerance` or the sequence ends or stalls.
+/// `node_error` is the error due to the rounding of the nodes.
 fn converged(values: impl Iterator<Item = f64>, tolerance: f64, node_error: f64) -> Option<Evaluation> {
     let (mut last, mut change, mut found) = (f64::NAN, f64::NAN, None);
     for (count, value) in values.enumerate() {
         let now = (value - last).abs();
         if count >= 2 {
             let rounding = 32.0 * f64::EPSILON * value.abs() + node_error;
-            // Where a step gains less than a digit, those to come add up to more than the last one.
+            // If a step gains less than a digit, the remaining steps add up to more than the last change.
             let remaining = if now > 0.1 * change { 10.0 * now } else { now.max(1e-3 * change) };
             let error = remaining + rounding;
             found = better(found, Some(Evaluation::new(value, error, Method::Quadrature)));
-            // Less than a digit gained from the fifth rule on: algebraic convergence, more nodes are wasted.
+            // Less than a digit gained from the fifth rule on: convergence is algebraic, and more nodes would
+            // be wasted.
             let stalled = count >= 5 && now > 0.3 * change && now > rounding;
             if error <= tolerance || now <= rounding || stalled {
                 break;
@@ -154,7 +160,7 @@ fn tensor(fisher: &dyn FisherInformation, rules: &[Vec<BetaNode>]) -> f64 {
     parts.iter().sum()
 }
 
-/// The points of the Gauss rule of `order` nodes a dimension, with their weights.
+/// The points of the Gauss rule with `order` nodes per dimension, with their weights.
 pub fn gauss_points(alpha: &[f64], order: usize) -> Vec<(f64, Point)> {
     tensor_points(&sticks(alpha, |h, t| gauss(h, t, order)))
 }
@@ -173,15 +179,17 @@ fn tensor_points(rules: &[Vec<BetaNode>]) -> Vec<(f64, Point)> {
     points
 }
 
-/// Features of `ln det` lie within `±ε` of the middle.
+/// The features of `ln det` lie within `±ε` of the centre.
 fn logit_width(contrast: f64) -> f64 {
     (0.5 * contrast.ln_1p()).clamp(1.0, 30.0)
 }
 
-/// Weights below this are skipped: with a `ln det` of thousands they are still below `1e-18` in total.
+/// Weights below this are skipped: even with a `ln det` of thousands they contribute less than `1e-18` in
+/// total.
 const NEGLIGIBLE_WEIGHT: f64 = 1e-26;
 
-/// Visits all points that share the coordinates `ln_p`, then `node`; what is left for it and after is `e^{ln_left}`.
+/// Visits all points that share the coordinates `ln_p` followed by `node`. The mass left for `node` and the
+/// later coordinates is `e^{ln_left}`.
 fn stick(
     rest: &[Vec<BetaNode>],
     ln_p: &mut Vec<f64>,

@@ -1,8 +1,9 @@
 //! Randomised quasi-Monte Carlo over the simplex.
 //!
-//! Independent Owen-scrambled Sobol sequences, through the quantiles of gamma variables in logarithms: `ln P_x = ln γ_x − ln Σ γ`.
-//! Coordinates beyond the 256 of the Sobol table are plain random numbers. Every replicate has its own scrambling, so their means are
-//! independent and unbiased, and their spread is the error.
+//! Independent Owen-scrambled Sobol sequences, mapped through the quantiles of gamma variables in logarithms:
+//! `ln P_x = ln γ_x − ln Σ γ`. Coordinates beyond the 256 of the Sobol table are plain random numbers. Every
+//! replicate has its own scrambling, so their means are independent and unbiased, and their spread gives the
+//! standard error.
 
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
@@ -18,16 +19,17 @@ use crate::numerics::special::{gamma_quantile, ln_gamma};
 use crate::numerics::split_mix::split_mix;
 use crate::numerics::stop::check;
 
-/// Independent replicates: enough for a Student error with three controls (28 degrees of freedom).
+/// Independent replicates: enough for a Student interval with three control variates (28 degrees of freedom).
 const REPLICATES: u32 = 32;
 
-/// With small parameters a share of about `α` of the points has those coordinates away from zero, and runs that happen to see few of
-/// them state too small an error: at `α = (0.02, 0.02, 0.02)` 14 % were beyond 1.96 errors with 512 points, 5 % with 2048 or more; at
-/// `(0.01, 50, …, 50)` one run in ten was off by more than four errors with 128 points.
+/// With small parameters only a share of about `α` of the points has those coordinates away from zero, and
+/// runs that happen to contain few such points report too small an error: at `α = (0.02, 0.02, 0.02)` 14 %
+/// were beyond 1.96 standard errors with 512 points, 5 % with 2048 or more; at `(0.01, 50, …, 50)` one run in
+/// ten was off by more than four standard errors with 128 points.
 const POINTS_TIMES_RATE: f64 = 256.0;
 
-/// The expected number of coordinates away from zero among the inputs whose parameters are the rarest of a common size (within a factor
-/// of two), at most 1.
+/// Groups the parameters by size (within a factor of two). Returns the expected number of coordinates away
+/// from zero in the rarest group, at most 1.
 fn rarest(alpha: &[f64]) -> f64 {
     let mut rates = std::collections::BTreeMap::<i32, f64>::new();
     for alpha_x in alpha {
@@ -36,22 +38,22 @@ fn rarest(alpha: &[f64]) -> f64 {
     rates.into_values().fold(1.0, f64::min)
 }
 
-/// The Sobol table ends there, in dimensions and in points.
+/// Limits of the Sobol table, in dimensions and in points.
 const SOBOL_DIMENSIONS: usize = 256;
 const MOST_POINTS: u32 = 1 << 16;
 
-/// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)`, by 32 replicates of growing length.
+/// The mean of `ln det M(P)` over `P ~ Dirichlet(alpha)`, by 32 replicates of increasing length.
 ///
 /// # Method and cost
-/// The length of the replicates doubles from 4 until the standard error is below `tolerance`, and at least `256/α0` points are used, or `evaluations`
-/// points (but at least 128) are. Three
-/// controls with known means, `Σ p_x²`, `Σ ln(1 + c p_x)` and `Σ ln p_x`, are regressed out over the replicate means.
-/// The value depends on the arguments only, not on the number of threads.
+/// The length of the replicates doubles from 4 until the standard error is below `tolerance` and at least
+/// `256/α0` points are used, or until `evaluations` points (but at least 128) are used. Three control
+/// variates with known means, `Σ p_x²`, `Σ ln(1 + c p_x)` and `Σ ln p_x`, are regressed out over the
+/// replicate means. The value depends on the arguments only, not on the number of threads.
 ///
 /// # Accuracy
-/// The stated standard error covers as a normal one would: of 200 runs, 4 to 8 % were off by more than 1.96 errors in each of seven cases
-/// (`tests/coverage.rs`, against cubature and a longer run). If `evaluations` stops a run before the
-/// fewest points of `rarest`, the error may be too small.
+/// The stated standard error has about normal coverage: of 200 runs, 4 to 8 % were off by more than 1.96
+/// standard errors in each of seven cases (`tests/coverage.rs`, against cubature and a longer run). If
+/// `evaluations` stops a run before the minimum number of points of `rarest`, the error may be too small.
 ///
 /// # Example
 /// ```
@@ -110,7 +112,7 @@ impl Replicate {
     }
 }
 
-/// Functions of `p` that resemble `ln det` and have known means.
+/// Control variates: functions of `p` that resemble `ln det` and have known means.
 struct Controls {
     contrast: f64,
     known: [f64; 3],
@@ -122,7 +124,7 @@ impl Controls {
         let mut known = [0.0; 3];
         let mut last: Option<(f64, f64)> = None;
         for &alpha_x in alpha {
-            // Equal neighbours share their integral: a symmetric prior needs one.
+            // Equal neighbours share one integral: a symmetric prior needs only one.
             let mean = match last {
                 Some((same, mean)) if same == alpha_x => mean,
                 _ => mean_ln_one_plus(alpha_x, total - alpha_x, contrast),
@@ -148,13 +150,13 @@ impl Controls {
         let values: Vec<f64> = replicates.iter().map(mean).collect();
         let controls: Vec<Vec<f64>> = replicates.iter().map(controls).collect();
         let fit = Fit::new(&values, &controls, &self.known);
-        // The controls' own integrals are good to 1e-13 each.
+        // The integrals of the controls are accurate to 1e-13 each.
         let rounding = 1e-13 * (fit.mean.abs() + self.known[1].abs());
         Evaluation::new(fit.mean, fit.robust_error() + rounding, Method::MonteCarlo)
     }
 }
 
-/// A sequence of Dirichlet points, uniform in the sense of an Owen-scrambled Sobol sequence.
+/// A sequence of Dirichlet points from an Owen-scrambled Sobol sequence.
 #[derive(Clone, Copy, Debug)]
 pub struct DirichletSequence {
     seed: u64,
@@ -162,7 +164,7 @@ pub struct DirichletSequence {
 }
 
 impl DirichletSequence {
-    /// The sequence number `replicate` of `seed`.
+    /// Sequence number `replicate` for this `seed`.
     pub fn new(seed: u64, replicate: u32) -> Self {
         let seed = split_mix(seed ^ split_mix(u64::from(replicate) + 1, 0), 0);
         DirichletSequence { seed, scramble: (seed >> 32) as u32 }
@@ -184,7 +186,8 @@ impl DirichletSequence {
     fn uniform(&self, index: u32, dimension: u32) -> f64 {
         let scramble = hash(self.scramble ^ hash(dimension.wrapping_add(0x9e37_79b9)));
         let bits = owen_scramble_rev(sobol_rev(index.reverse_bits(), dimension), scramble).reverse_bits();
-        // The 32 bits below those that the sequence determines are drawn, so that the tails are reached.
+        // The sequence determines the upper 32 bits; the lower ones are random, so that the tails are
+        // reached.
         let low = split_mix(self.seed ^ (u64::from(index) << 32 | u64::from(dimension)), 0) >> 32;
         let bits = u64::from(bits) << 32 | low;
         ((bits >> 11) as f64 + 0.5) * 2f64.powi(-53)
@@ -193,7 +196,7 @@ impl DirichletSequence {
 
 /// `ln x` with `P(γ ≤ x) = u` for `γ ~ Gamma(alpha)`.
 fn ln_gamma_quantile(alpha: f64, u: f64) -> f64 {
-    // P(γ ≤ x) = x^α/Γ(α+1) · (1 − O(x)): below x = e^{−37} the correction is lost in rounding.
+    // P(γ ≤ x) = x^α/Γ(α+1) · (1 − O(x)): below x = e^{−37} the correction is below rounding.
     let ln_small = (u.ln() + ln_gamma(alpha + 1.0)) / alpha;
     if ln_small < -37.0 { ln_small } else { gamma_quantile(alpha, u).ln() }
 }

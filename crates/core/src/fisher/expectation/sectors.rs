@@ -1,9 +1,10 @@
 //! A rule for two or three inputs that follows `ln det` into the corners of the simplex.
 //!
-//! With entries of `Q` that vanish, `ln det` bends wherever two inputs have similar probabilities, however small both are. A prior with
-//! `α = 0.01` has mass at `p ≈ e^{−100}`, so a tensor rule in fixed coordinates would need a fine grid everywhere. Sorted, all
-//! bends are near an edge: with `p_(1) ≥ p_(2) ≥ …` and the gaps `d_i = ln p_(i) − ln p_(i+1) ≥ 0`, they lie at gaps of order 1 or `ε`, and
-//! beyond `ln det` is linear. In these coordinates the prior has the density `Π p_x^{α_x}/B(α)`.
+//! If entries of `Q` vanish, `ln det` has a kink wherever two inputs have similar probabilities, however
+//! small both are. A prior with `α = 0.01` has mass at `p ≈ e^{−100}`, so a tensor rule in fixed coordinates
+//! would need a fine grid everywhere. In sorted coordinates all kinks are near an edge: with
+//! `p_(1) ≥ p_(2) ≥ …` and the gaps `d_i = ln p_(i) − ln p_(i+1) ≥ 0`, they lie at gaps of order 1 or `ε`,
+//! and beyond those `ln det` is linear. In these coordinates the prior has the density `Π p_x^{α_x}/B(α)`.
 
 use crate::numerics::parallel::*;
 
@@ -12,9 +13,11 @@ use crate::numerics::beta_rule::gauss;
 use crate::numerics::special::ln_beta_groups;
 use crate::numerics::stop::check;
 
-/// The mean of `ln det M(P)` by Gauss rules of `order` nodes on panels of the gaps, summed over all orders of the inputs.
+/// The mean of `ln det M(P)` by Gauss rules with `order` nodes on panels of the gaps, summed over all
+/// orderings of the inputs.
 ///
-/// Panels double up to 8, are 8 wide up to 128 (bends at gaps of `ε ≤ 100`), and double again to where the density is `e^{−40}`.
+/// Panel widths double up to 8, stay 8 wide up to 128 (kinks at gaps of `ε ≤ 100`), and double again until
+/// the density is `e^{−40}`.
 pub(super) fn mean_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], order: usize) -> f64 {
     let sectors: Vec<(Vec<usize>, Vec<Rule>)> =
         orders(alpha.len()).into_iter().map(|inputs| rules(alpha, inputs, order)).collect();
@@ -30,7 +33,7 @@ pub(super) fn mean_ln_det(fisher: &dyn FisherInformation, alpha: &[f64], order: 
     sum / mass
 }
 
-/// The number of points that [`mean_ln_det`] takes.
+/// The number of points that [`mean_ln_det`] uses.
 pub(super) fn points(alpha: &[f64], order: usize) -> usize {
     let count = |inputs| rules(alpha, inputs, order).1.iter().map(Vec::len).product::<usize>();
     orders(alpha.len()).into_iter().map(count).sum()
@@ -51,7 +54,8 @@ fn orders(inputs: usize) -> Vec<Vec<usize>> {
     }
 }
 
-/// The order and, for each gap, nodes and weights. The density falls with gap `i` like the `α` of all smaller inputs.
+/// The ordering and, for each gap, nodes and weights. The density decays in gap `i` at the rate of the total
+/// `α` of all smaller inputs.
 fn rules(alpha: &[f64], inputs: Vec<usize>, order: usize) -> (Vec<usize>, Vec<Rule>) {
     let rate = |i: usize| inputs[i..].iter().map(|&x| alpha[x]).sum::<f64>();
     let first = alpha.iter().fold(1.0, |width: f64, alpha_x| width.min(alpha_x.powf(-0.5)));
@@ -75,7 +79,7 @@ const LN_NEGLIGIBLE: f64 = 40.0;
 fn panels(first: f64, range: f64) -> Vec<f64> {
     let mut ends = vec![0.0, first];
     let mut end = first;
-    // A density that peaks away from zero may fall late: at least the panels up to 64 are always there.
+    // A density that peaks away from zero may decay late: always include the panels up to 64.
     while end < range.max(64.0) {
         end = if (8.0..128.0).contains(&end) { end + 8.0 } else { 2.0 * end };
         ends.push(end);

@@ -1,4 +1,4 @@
-//! The components that a prior mixes: what exact sums and Monte Carlo go through part by part.
+//! The components of a prior, which exact sums and Monte Carlo treat one by one.
 
 use rand::Rng;
 
@@ -9,7 +9,7 @@ use crate::numerics::random::{pick, sample_ln_dirichlet};
 use crate::numerics::special::excess_entropy;
 use crate::numerics::stirling::{ln_factorial, ln_rising};
 
-/// One component of a prior, of which a prior may mix several.
+/// One component of a mixture prior.
 #[derive(Clone, Debug)]
 pub(crate) enum Component {
     /// A Dirichlet distribution with parameters `α`.
@@ -118,11 +118,11 @@ impl Component {
     }
 }
 
-/// A prior as something to draw from, part by part.
+/// A prior to draw from, component by component.
 pub(crate) enum PriorParts<'a> {
     /// Components with their weights.
     Known(Vec<(f64, Component)>),
-    /// A prior that is known by its density only.
+    /// A prior given only by its density and a sampler.
     Custom(&'a dyn CustomPrior),
 }
 
@@ -160,7 +160,8 @@ impl<'a> PriorParts<'a> {
 mod tests {
     use super::*;
 
-    /// Against the series of moments, `E φ(1+D) = Σ_k (−1)^k E D^k / (k(k−1))`, of which the second and third are closed forms.
+    /// Against the moment series `E φ(1+D) = Σ_k (−1)^k E D^k / (k(k−1))`, whose second and third moments
+    /// have closed forms.
     #[test]
     fn the_mean_excess_has_its_first_moments() {
         let (alpha, scale) = (vec![0.3, 1.2, 2.5], 1e-4);

@@ -1,10 +1,10 @@
-//! Custom priors: what a user of the library must say about one.
+//! Custom priors: what a user of the library must provide.
 
 use std::fmt;
 
 use rand::Rng;
 
-/// A custom prior. Metrics under it are found by Monte Carlo.
+/// A custom prior. Metrics under it are computed by Monte Carlo.
 ///
 /// It must be continuous and meet the paper's two assumptions: users may hold different values, and more than one
 /// distribution is possible. For the asymptotic metrics `E|ln P_x|` and the differential entropy must be finite.

@@ -11,8 +11,8 @@ use crate::numerics::special::{leave_one_out, ln_gamma};
 
 /// A Dirichlet distribution on the distributions over `a` values.
 ///
-/// Values with the same parameter are kept as a group, so that a symmetric prior on a million values is as small as one on
-/// three.
+/// Values with the same parameter are stored as one group, so a symmetric prior on a million values is as
+/// small as one on three.
 #[derive(Clone, PartialEq)]
 pub struct Dirichlet {
     alpha: Vec<f64>,
@@ -25,9 +25,9 @@ pub struct Dirichlet {
 pub struct Group {
     /// The parameter `α_x` of each of them.
     pub alpha: f64,
-    /// How many they are.
+    /// The number of these values.
     pub count: usize,
-    /// The sum of all other parameters of the distribution, for one of them: `α0 − α_x` without its cancellation.
+    /// The sum of all parameters except one of this group: `α0 − α_x` without cancellation.
     pub others: f64,
 }
 
@@ -79,7 +79,7 @@ impl Dirichlet {
         &self.alpha
     }
 
-    /// The different parameters, ascending, with how often each occurs.
+    /// The distinct parameters, ascending, with their multiplicities.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
@@ -89,8 +89,8 @@ impl Dirichlet {
         self.total
     }
 
-    /// The distribution of the frequencies of `map(x)`: parameters of values with the same image add up. Images that do
-    /// not occur are left out.
+    /// The distribution of the frequencies of `map(x)`: the parameters of values with the same image are
+    /// added. Images that do not occur are left out.
     ///
     /// # Errors
     /// Fewer than two images occur.

@@ -12,10 +12,11 @@ pub struct DirichletMixture {
 }
 
 impl DirichletMixture {
-    /// The mixture of the parts with the given weights; parts without weight are dropped.
+    /// The mixture of the components with the given weights; components of weight zero are dropped.
     ///
     /// # Errors
-    /// There is no part, the weights are no distribution on the parts, or the parts are on different numbers of values.
+    /// There is no component, the weights are not a distribution, or the components have different numbers of
+    /// values.
     pub fn new(weights: Vec<f64>, parts: Vec<Dirichlet>) -> Result<Self> {
         check_lengths(weights.len(), "parts", parts.len())?;
         let weights = distribution("weights", weights)?;
@@ -33,7 +34,7 @@ impl DirichletMixture {
         &self.weights
     }
 
-    /// The parts.
+    /// The components.
     pub fn parts(&self) -> &[Dirichlet] {
         &self.parts
     }

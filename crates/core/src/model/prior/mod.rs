@@ -1,4 +1,4 @@
-//! What the aggregator believes about the distribution `P` before the first report.
+//! Priors: the aggregator's distribution of the unknown `P` before the first report.
 //!
 //! ```
 //! use sottovoce::Prior;
@@ -46,7 +46,7 @@ pub enum Prior {
     Dirichlet(Dirichlet),
     /// A mixture of Dirichlet distributions.
     DirichletMixture(DirichletMixture),
-    /// Finitely many points.
+    /// A discrete prior on finitely many distributions.
     Points(Points),
     /// A custom prior.
     Custom(Arc<dyn CustomPrior>),
@@ -92,7 +92,8 @@ impl Prior {
         !matches!(self, Prior::Points(_))
     }
 
-    /// The Dirichlet distributions that this prior mixes, with their weights; `None` if it is of another kind.
+    /// The Dirichlet distributions that this prior mixes, with their weights; `None` for other kinds of
+    /// prior.
     pub fn dirichlets(&self) -> Option<Vec<(f64, &Dirichlet)>> {
         match self {
             Prior::Dirichlet(dirichlet) => Some(vec![(1.0, dirichlet)]),
@@ -101,7 +102,7 @@ impl Prior {
         }
     }
 
-    /// `E P`, by simulation with a fixed seed for a prior of one's custom.
+    /// `E P`; for a custom prior by simulation with a fixed seed.
     pub fn mean(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.inputs()];
         let mut add = |weight: f64, p: &mut dyn Iterator<Item = f64>| {
@@ -155,7 +156,7 @@ impl Prior {
         }))
     }
 
-    /// `ln` of the density at `e^{ln_p}`; `None` for a prior that has none.
+    /// `ln` of the density at `e^{ln_p}`; `None` for a prior without a density.
     pub fn ln_density(&self, ln_p: &[f64]) -> Option<f64> {
         match self {
             Prior::Custom(custom) => Some(custom.ln_density(ln_p)),

@@ -12,11 +12,11 @@ pub struct Points {
 }
 
 impl Points {
-    /// The prior that gives `points[i]` the probability `weights[i]`; points without weight are dropped.
+    /// The prior that gives `points[i]` the probability `weights[i]`; points of weight zero are dropped.
     ///
     /// # Errors
-    /// Weights or points are no distributions, or the prior breaks one of the paper's two assumptions: that users may hold
-    /// different values, and that there is more than one possible distribution.
+    /// Weights or points are not distributions, or the prior breaks one of the paper's two assumptions: that
+    /// users may hold different values, and that there is more than one possible distribution.
     pub fn new(weights: Vec<f64>, points: Vec<Vec<f64>>) -> Result<Self> {
         check_lengths(weights.len(), "points", points.len())?;
         let weights = distribution("weights", weights)?;

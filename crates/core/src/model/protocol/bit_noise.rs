@@ -1,7 +1,8 @@
-//! The noise on one bit of unary encoding, with the digits that `κ` and `λ` alone have lost.
+//! The noise on one bit of unary encoding, accurate where `κ` and `λ` alone have lost digits.
 
-/// The probabilities of a bit, kept so that nothing is lost at either extreme: `1 − κ` of a truthful bit (`ε = 50`) and the
-/// deviations of the likelihood ratios from 1 of a noisy one (`ε = 1e-6`) have both been rounded away in `κ` and `λ`.
+/// The probabilities of a bit, stored so that nothing is lost at either extreme: with almost no noise
+/// (`ε = 50`) `1 − κ` is rounded away in `κ`; with strong noise (`ε = 1e-6`) the deviations of the likelihood
+/// ratios from 1 are rounded away in `κ` and `λ`.
 ///
 /// An output `y` of unary encoding has `Q_{y|x} = π(y) · r`, where `π` draws each bit with probability `λ`, and the *likelihood
 /// ratio* `r` is `κ/λ` if `x ∈ y` and `(1−κ)/(1−λ)` if not.
@@ -25,7 +26,7 @@ impl BitNoise {
     /// The probabilities `kappa` and `lambda`, between 0 and 1, taken as exact.
     pub fn new(kappa: f64, lambda: f64) -> Self {
         let (difference, lambda_complement) = (kappa - lambda, 1.0 - lambda);
-        // Without a difference the ratios are 1, also where they read 0/0.
+        // With κ = λ both ratios are 1, even where the formula reads 0/0.
         let over = |p: f64| if difference == 0.0 { 0.0 } else { difference / p };
         BitNoise {
             kappa,
@@ -63,7 +64,8 @@ impl BitNoise {
         }
     }
 
-    /// Local hash into `g` buckets, whose outputs only tell whether `x ∈ h⁻¹(z)`: `κ = e^ε/(e^ε+g−1)`, `λ = 1/g`.
+    /// Local hash into `g` buckets, whose outputs only reveal whether `x ∈ h⁻¹(z)`: `κ = e^ε/(e^ε+g−1)`,
+    /// `λ = 1/g`.
     pub fn local_hash(g: usize, epsilon: f64) -> Self {
         let (g, others, beta) = (g as f64, g as f64 - 1.0, epsilon.exp_m1());
         BitNoise {

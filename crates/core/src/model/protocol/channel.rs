@@ -1,4 +1,4 @@
-//! What every protocol can answer, dense or structured.
+//! The interface of every protocol, dense or structured.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::numerics::stop::check;
 
 /// A column-stochastic matrix `Q` with `b` outputs (rows `y`) and `a` inputs (columns `x`).
 ///
-/// Rows are numbered `0..b` where `b` is small enough to be counted; [`Output`] names them, and names outputs of
-/// protocols that have too many to be counted. The members stand in the same order in each protocol's file.
+/// Rows are numbered `0..b` where `b` is small enough. [`Output`] identifies an output in any case, even when
+/// there are too many rows to number. The members are in the same order in each protocol's file.
 pub trait Channel: fmt::Debug + Send + Sync {
     /// The protocol's kind, as in its specification.
     fn kind(&self) -> &'static str;
@@ -24,7 +24,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// Number of outputs `b`, or `None` if it does not fit a machine word.
     fn outputs(&self) -> Option<usize>;
 
-    /// Bits that a report costs when each output gets a code of the same length.
+    /// Bits per report with a fixed-length code.
     fn report_bits(&self) -> f64;
 
     /// The output that row `row` stands for. `row` must be smaller than [`outputs`](Channel::outputs).
@@ -33,7 +33,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// The row that stands for `output`.
     ///
     /// # Errors
-    /// The output does not exist, or its rows are too many to be numbered.
+    /// The output does not exist, or there are too many rows to number.
     fn row_of(&self, output: &Output) -> Result<usize>;
 
     /// `ln Q_{y|x}`; `−∞` where the output is impossible.
@@ -105,8 +105,8 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// As for [`level_between`](Channel::level_between).
     fn level(&self) -> Result<f64>;
 
-    /// A bound on the error of [`level`](Channel::level): that of a few operations where the level is a parameter or the entries are given, that of the
-    /// entries where they are computed.
+    /// A bound on the error of [`level`](Channel::level): a few roundings where the level is a parameter or
+    /// the entries are given, the error of the entries where they are computed.
     ///
     /// # Errors
     /// As for [`level`](Channel::level).
@@ -141,10 +141,11 @@ pub trait Channel: fmt::Debug + Send + Sync {
     /// As for [`rank`](Channel::rank).
     fn classes(&self) -> Result<usize>;
 
-    /// A bound on the relative error of the matrix's entries, where they are not given but computed. At high privacy the entries of a row are nearly equal, and what
-    /// is found from their differences has a much larger relative error.
+    /// A bound on the relative error of the matrix's entries, where they are computed rather than given. At
+    /// high privacy the entries of a row are nearly equal, so anything computed from their differences has a
+    /// much larger relative error.
     fn rounding(&self) -> f64 {
-        // Entries are e^s with a sum s of about so many logarithms, of at most about this size.
+        // Entries are e^s, where s is a sum of about this many logarithms of at most about this size.
         let (terms, size) =
             (1.0 + self.report_bits(), 1.0 + self.level().unwrap_or(0.0).min(-f64::MIN_POSITIVE.ln()));
         8.0 * f64::EPSILON * terms * size
@@ -164,7 +165,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
         Ok(Matrix::from_stochastic(a, entries))
     }
 
-    /// The number of outputs, if a dense object with `width` numbers for each of them may be made.
+    /// The number of outputs, if a dense object with `width` numbers per output is within the size limit.
     ///
     /// # Errors
     /// [`Error::TooLarge`] above [`MAX_ENTRIES`] numbers.
@@ -179,7 +180,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Refuses an input that does not exist.
+    /// Rejects an input that does not exist.
     ///
     /// # Errors
     /// [`Error::NoSuchInput`].
@@ -187,7 +188,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
         if x < self.inputs() { Ok(()) } else { Err(Error::NoSuchInput { x, last: self.inputs() - 1 }) }
     }
 
-    /// Refuses a vector on another number of inputs.
+    /// Rejects a vector with the wrong number of inputs.
     ///
     /// # Errors
     /// [`Error::PriorSize`].
@@ -200,7 +201,7 @@ pub trait Channel: fmt::Debug + Send + Sync {
     }
 }
 
-/// The error of a level that a few operations found.
+/// The error of a level computed in a few operations.
 pub(super) fn rounding_of(level: f64) -> f64 {
     if level.is_finite() { 4.0 * f64::EPSILON * level } else { 0.0 }
 }

@@ -11,7 +11,8 @@ use crate::model::output::Output;
 
 /// `R ∘ Q`: the report of `Q` is the input of `R`. The matrix is the product `R · Q`.
 ///
-/// The output of a step enters the next step by its row number. The composed matrix is made when it is first needed.
+/// The output of a step enters the next step by its row number. The composed matrix is computed when it is
+/// first needed.
 #[derive(Clone, Debug)]
 pub struct Composition {
     steps: Vec<Protocol>,
@@ -23,7 +24,7 @@ impl Composition {
     /// The steps in the order in which they are applied.
     ///
     /// # Errors
-    /// There is no step, or a step does not take the outputs of the one before.
+    /// There is no step, or the inputs of a step do not match the outputs of the one before.
     pub fn new(steps: Vec<Protocol>) -> Result<Self> {
         if steps.is_empty() {
             return Err(Error::Empty { name: "steps" });
@@ -56,12 +57,14 @@ impl Composition {
         self.composed.get_or_init(compose).as_ref().map_err(Clone::clone)
     }
 
-    /// The composed matrix or, where that would be too large, the one in which proportional rows of the last step are merged: no metric is another.
+    /// The composed matrix or, where that would be too large, the matrix in which proportional rows of the
+    /// last step are merged. No metric changes.
     ///
-    /// Ten reports of randomised response about one remembered answer have `8^10` outputs, but of those only how often each value was reported matters: 19 448 rows.
+    /// Ten reports of randomised response about one memoised answer have `8^10` outputs, but only how often
+    /// each value was reported matters: 19 448 rows.
     ///
     /// # Errors
-    /// Also the merged matrix would be too large.
+    /// Even the merged matrix would be too large.
     pub fn directions(&self) -> Result<&Matrix> {
         let merge = || match self.before_last() {
             Some(before) => {
@@ -87,13 +90,13 @@ impl Composition {
         }
     }
 
-    /// The last step, whose outputs are those of the whole.
+    /// The last step, whose outputs are those of the composition.
     pub fn last(&self) -> &Protocol {
         // Unwrap safety: `new` has refused an empty list.
         self.steps.last().unwrap()
     }
 
-    /// Whether each step is faithful by its structure, so that the composition is.
+    /// Whether each step is faithful by its structure, which makes the composition faithful.
     fn steps_are_faithful(&self) -> Result<bool> {
         for step in &self.steps {
             if !matches!(step.row_space()?, RowSpace::Full) {
@@ -183,7 +186,8 @@ impl Channel for Composition {
         self.directions()?.share_output(x, other)
     }
 
-    /// The errors of the steps, and those of the sums over what each step but the first takes, whose terms have one sign.
+    /// The errors of the steps, plus those of the sums over the inputs of each step but the first, whose
+    /// terms have one sign.
     fn rounding(&self) -> f64 {
         let sums = self.steps[1..].iter().map(|step| f64::EPSILON * (step.inputs() + 1) as f64);
         self.steps.iter().map(|step| step.rounding()).chain(sums).sum()
@@ -206,7 +210,8 @@ mod tests {
         assert!((composition.level().unwrap() - 1.0).abs() < 1e-14);
     }
 
-    /// `ln((p t^k + (a−1) q)/(q t^k + p + (a−2) q))` with `t = e^ε'`: all `k` reports name the value that is remembered as the true one.
+    /// `ln((p t^k + (a−1) q)/(q t^k + p + (a−2) q))` with `t = e^ε'`, attained where all `k` reports name the
+    /// true value.
     #[test]
     fn many_reports_about_one_remembered_answer_have_a_level() {
         let (a, k) = (8.0, 10);

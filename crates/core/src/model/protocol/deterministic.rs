@@ -1,4 +1,4 @@
-//! Deterministic protocols: each value has one report, several values may share it.
+//! Deterministic protocols: each value has one output, which several values may share.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Erasure: the whole truth from some users, nothing from the others.
+//! Erasure: the true value from some users, nothing from the others.
 
 use rand::{Rng, RngExt};
 
@@ -10,7 +10,8 @@ use crate::model::output::Output;
 
 /// Reports `x` with probability `reveal`, else the blank output `a`.
 ///
-/// It has the best utility for its *average* privacy under some priors, and protects nobody whose value it reveals.
+/// Under some priors it has the best utility for its *average* privacy, but it gives no protection to the
+/// users whose values it reveals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Erasure {
     a: usize,
@@ -18,7 +19,7 @@ pub struct Erasure {
 }
 
 impl Erasure {
-    /// Erasure on `a` inputs that tells the truth with probability `reveal`.
+    /// Erasure on `a` inputs that reports the true value with probability `reveal`.
     ///
     /// # Errors
     /// `a` or `reveal` is out of range.
@@ -27,7 +28,7 @@ impl Erasure {
         Ok(Erasure { a: check_inputs(a)?, reveal })
     }
 
-    /// Probability of the truth.
+    /// Probability of reporting the true value.
     pub fn reveal(&self) -> f64 {
         self.reveal
     }

@@ -1,4 +1,4 @@
-//! Generalised randomised response: the true value, or any other one, all others equally likely.
+//! Generalised randomised response: the true value or any other one, with all others equally likely.
 
 use rand::{Rng, RngExt};
 

@@ -1,4 +1,4 @@
-//! Telling the truth: the protocol with all utility and no privacy.
+//! The identity protocol: it reports the true value, with full utility and no privacy.
 
 use rand::Rng;
 
@@ -14,7 +14,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Truth on `a` inputs.
+    /// The identity protocol on `a` inputs.
     ///
     /// # Errors
     /// `a` is out of range.

@@ -11,8 +11,9 @@ use crate::numerics::split_mix::split_mix;
 
 /// `LH^{a,g,ε}`: a uniformly random function `h: A → {0,…,g−1}`, reported together with `GRR^{g,ε}(h(x))`.
 ///
-/// In the matrix the functions are all `g^a` of them; a report names its function by a 64-bit seed of [`bucket`].
-/// An output `(h, z)` only tells whether `x ∈ h⁻¹(z)`, so every metric equals that of [`LocalHash::as_unary`].
+/// The matrix has a row for each of the `g^a` functions and buckets; an actual report names its function by a
+/// 64-bit seed of [`bucket`]. An output `(h, z)` only reveals whether `x ∈ h⁻¹(z)`, so every metric equals
+/// that of [`LocalHash::as_unary`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalHash {
     a: usize,
@@ -29,7 +30,8 @@ pub fn bucket(seed: u64, x: usize, g: usize) -> usize {
 }
 
 impl LocalHash {
-    /// Local hash of `a` inputs into `g` buckets with LDP level `epsilon`. With `g = 1` it says nothing.
+    /// Local hash of `a` inputs into `g` buckets with LDP level `epsilon`. With `g = 1` reports carry no
+    /// information.
     ///
     /// # Errors
     /// `a`, `g` or `epsilon` is out of range.
@@ -50,12 +52,12 @@ impl LocalHash {
         self.epsilon
     }
 
-    /// The unary encoding that has the same likelihood vectors, `UE(e^ε/(e^ε+g−1), 1/g)`.
+    /// The unary encoding with the same likelihood vectors, `UE(e^ε/(e^ε+g−1), 1/g)`.
     pub fn as_unary(&self) -> UnaryEncoding {
         UnaryEncoding::of_local_hash(self.a, self.g, self.epsilon)
     }
 
-    /// For each input whether it falls into the reported bucket.
+    /// For each input, whether it falls into the reported bucket.
     pub(crate) fn support(&self, output: &Output) -> Result<Vec<bool>> {
         match output {
             Output::Hash { seed, z } if *z < self.g => {
@@ -73,7 +75,8 @@ impl LocalHash {
         }
     }
 
-    /// The number of a hash function among all `g^a`, its values read as digits, the first least significant.
+    /// The index of a hash function among all `g^a`: its values read as base-`g` digits, the first least
+    /// significant.
     fn function_number(&self, values: impl DoubleEndedIterator<Item = usize>) -> usize {
         values.rev().fold(0, |number, value| number * self.g + value)
     }

@@ -14,11 +14,12 @@ use crate::model::error::{Error, Result};
 use crate::model::output::Output;
 use crate::numerics::stop::check;
 
-/// Columns must sum to 1 within this.
+/// Tolerance for column sums, which must be 1.
 pub const COLUMN_TOLERANCE: f64 = 1e-9;
 
-/// Rows are merged when their entries, relative to the largest, agree to this many binary digits. A merge of rows that
-/// differ by a relative `2⁻⁴⁴` changes a metric by its square; rows left apart change nothing.
+/// Rows are merged when their entries, relative to the largest, agree to this many binary digits. Merging
+/// rows that differ by a relative `2⁻⁴⁴` changes a metric by the square of that; leaving them apart changes
+/// nothing.
 const PROPORTIONAL_BITS: i32 = 44;
 
 /// A `b × a` column-stochastic matrix, `rows[y][x] = Q_{y|x}`.
@@ -26,13 +27,13 @@ const PROPORTIONAL_BITS: i32 = 44;
 pub struct Matrix {
     a: usize,
     entries: Vec<f64>,
-    /// The relative error of the entries: 0 where they were given.
+    /// The relative error of the entries: 0 if they were given.
     rounding: f64,
-    /// The entries as they were given, where a column was divided by its sum.
+    /// The entries as given, if any column was rescaled to sum to 1.
     given: Option<Vec<f64>>,
 }
 
-/// Equal as channels: how the entries were given before columns were divided by their sums does not matter.
+/// Equality as channels: it ignores the entries as given before rescaling.
 impl PartialEq for Matrix {
     fn eq(&self, other: &Self) -> bool {
         (self.a, &self.entries, self.rounding) == (other.a, &other.entries, other.rounding)
@@ -43,8 +44,8 @@ impl Matrix {
     /// The protocol with the given rows. Columns that sum to 1 only within [`COLUMN_TOLERANCE`] are divided by their sum.
     ///
     /// # Errors
-    /// Rows are missing or of different length, an entry is no probability, a column does not sum to 1, or the matrix is
-    /// too large.
+    /// Rows are missing or of different length, an entry is not a probability, a column does not sum to 1, or
+    /// the matrix is too large.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self> {
         let a = rows.first().ok_or(Error::Empty { name: "rows" })?.len();
         check_inputs(a)?;
@@ -70,7 +71,7 @@ impl Matrix {
         Matrix { a, entries, rounding: 0.0, given: None }
     }
 
-    /// The same matrix, whose entries were computed with this relative error.
+    /// The same matrix with the relative error with which its entries were computed.
     pub(crate) fn with_rounding(self, rounding: f64) -> Self {
         Matrix { rounding, ..self }
     }
@@ -96,14 +97,15 @@ impl Matrix {
         self.entries.chunks_exact(self.a)
     }
 
-    /// The rows as they were given, before columns were divided by their sums.
+    /// The rows as given, before columns were rescaled to sum to 1.
     pub(super) fn given_rows(&self) -> std::slice::ChunksExact<'_, f64> {
         self.given.as_ref().unwrap_or(&self.entries).chunks_exact(self.a)
     }
 
     /// The canonical form: rows of zeros dropped, proportional rows merged, in order of first appearance.
     ///
-    /// No metric changes: an output that never occurs tells nothing, and outputs with proportional rows tell the same.
+    /// No metric changes: an output that never occurs carries no information, and outputs with proportional
+    /// rows carry the same information.
     pub fn canonical(&self) -> Matrix {
         let mut rows = MergedRows::new(self.a);
         self.rows().for_each(|row| rows.add(row));
@@ -133,13 +135,14 @@ impl Matrix {
         Ok(Matrix::from_stochastic(self.a, entries))
     }
 
-    /// The matrix as the linear algebra library sees it.
+    /// A view for the linear algebra library.
     pub(crate) fn as_mat(&self) -> MatRef<'_, f64> {
         MatRef::from_row_major_slice(&self.entries, self.rows().len(), self.a)
     }
 }
 
-/// Collects rows, merging proportional ones and dropping zeros, so that memory holds only different directions.
+/// Collects rows, merging proportional ones and dropping zeros, so that memory holds only distinct
+/// directions.
 #[derive(Clone, Debug)]
 pub struct MergedRows {
     a: usize,
@@ -148,19 +151,19 @@ pub struct MergedRows {
 }
 
 impl MergedRows {
-    /// No rows yet, on `a` inputs.
+    /// An empty collection on `a` inputs.
     pub fn new(a: usize) -> Self {
         MergedRows { a, entries: Vec::new(), position: HashMap::new() }
     }
 
-    /// Adds a row to the one it is proportional to, or as a new one.
+    /// Adds a row to the stored row proportional to it, or as a new row.
     pub fn add(&mut self, row: &[f64]) {
         let largest = row.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 {
             return;
         }
         let scale = f64::from(PROPORTIONAL_BITS).exp2() / largest;
-        // A positive entry never falls together with zero, however small it is.
+        // A positive entry is never identified with zero, however small it is.
         let digits = |q: &f64| if *q > 0.0 { 1 + (q * scale).round() as u64 } else { 0 };
         let next = self.entries.len() / self.a;
         let at = *self.position.entry(row.iter().map(digits).collect()).or_insert(next);
@@ -172,12 +175,12 @@ impl MergedRows {
         }
     }
 
-    /// The number of different directions so far.
+    /// The number of distinct directions so far.
     pub fn len(&self) -> usize {
         self.entries.len() / self.a
     }
 
-    /// Whether there is no row yet.
+    /// Whether there are no rows yet.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -229,7 +232,7 @@ impl Channel for Matrix {
             rest -= row[x];
             rest < 0.0 && row[x] > 0.0
         });
-        // The column may sum to a little less than 1: then the last possible output takes what is left.
+        // The column may sum to slightly less than 1: the last possible output takes the remainder.
         let last = || self.rows().rposition(|row| row[x] > 0.0);
         Ok(Output::Index(hit.or_else(last).unwrap_or(0)))
     }
@@ -285,13 +288,13 @@ impl Channel for Matrix {
     }
 }
 
-/// `ln(q/r)`: of the exact difference, which keeps relative accuracy when the two are close.
+/// `ln(q/r)` from the difference, which is exact when the two are close and so keeps relative accuracy.
 fn ln_ratio(q: f64, r: f64) -> f64 {
     ((q - r) / r).ln_1p()
 }
 
-/// Connected components of the inputs, where inputs that share an output are joined: as many as classes of outputs,
-/// because each input has an output and each possible output an input.
+/// Connected components of the inputs, where inputs that share an output are joined. There is one component
+/// per class of outputs, because each input has an output and each possible output an input.
 pub(super) struct Components {
     parent: Vec<usize>,
 }

@@ -1,4 +1,4 @@
-//! Mixture: each user draws one of several protocols and says which.
+//! Mixture: each user draws one of several protocols and reports which one.
 
 use rand::{Rng, RngExt};
 
@@ -10,16 +10,16 @@ use crate::model::output::Output;
 
 /// `M_w(Q¹,…,Q^k)`: reports `(j, Q^j(x))` with probability `w_j`, so `Q_{(j,y)|x} = w_j Q^j_{y|x}`.
 ///
-/// Rows are numbered part after part. The parts stay as they are until something needs the matrix.
+/// Rows are numbered part after part. The parts are kept as they are until the matrix is needed.
 #[derive(Clone, Debug)]
 pub struct Mixture {
     weights: Vec<f64>,
-    /// The weights before they were divided by their sum.
+    /// The weights as given, before they were rescaled to sum to 1.
     given_weights: Vec<f64>,
     parts: Vec<Protocol>,
 }
 
-/// Equal as channels: how the weights were given before they were divided by their sum does not matter.
+/// Equality as channels: it ignores the weights as given before rescaling.
 impl PartialEq for Mixture {
     fn eq(&self, other: &Self) -> bool {
         (&self.weights, &self.parts) == (&other.weights, &other.parts)
@@ -30,7 +30,7 @@ impl Mixture {
     /// The mixture of the parts with the given weights.
     ///
     /// # Errors
-    /// There is no part, the weights are no distribution on the parts, or the parts have different numbers of inputs.
+    /// There is no part, the weights are not a distribution, or the parts have different numbers of inputs.
     pub fn new(weights: Vec<f64>, parts: Vec<Protocol>) -> Result<Self> {
         check_same_inputs("part", "parts", &parts)?;
         if weights.len() != parts.len() {
@@ -46,7 +46,7 @@ impl Mixture {
         &self.weights
     }
 
-    /// The weights as they were given, before they were divided by their sum.
+    /// The weights as given, before they were rescaled to sum to 1.
     pub(super) fn given_weights(&self) -> &[f64] {
         &self.given_weights
     }
@@ -56,7 +56,7 @@ impl Mixture {
         &self.parts
     }
 
-    /// The parts that occur.
+    /// The parts with positive weight.
     fn live(&self) -> impl Iterator<Item = &Protocol> {
         self.parts.iter().zip(&self.weights).filter(|(_, w)| **w > 0.0).map(|(part, _)| part)
     }

@@ -1,7 +1,7 @@
 //! Protocols: column-stochastic matrices that keep their structure.
 //!
-//! A [`Protocol`] that exists is valid. It answers all of [`Channel`] without a dense matrix where its structure allows;
-//! [`Channel::to_matrix`] makes one when asked, up to [`MAX_ENTRIES`] entries.
+//! A [`Protocol`] is always valid. It implements all of [`Channel`] without a dense matrix where its
+//! structure allows; [`Channel::to_matrix`] makes one on request, up to [`MAX_ENTRIES`] entries.
 //!
 //! ```
 //! use sottovoce::Protocol;
@@ -10,7 +10,7 @@
 //! assert_eq!(grr.level()?, 1.0);
 //! assert!(grr.to_matrix().is_err()); // 10^12 entries
 //!
-//! // Randomised response whose first two answers are then no longer told apart:
+//! // Randomised response, after which the first two answers are merged:
 //! let coarse = Protocol::composition(vec![Protocol::grr(3, 1.0)?, Protocol::deterministic(vec![0, 0, 1])?])?;
 //! assert_eq!(coarse.rank()?.value, 2);
 //! # Ok::<(), sottovoce::Error>(())
@@ -53,13 +53,13 @@ pub use unary_encoding::{UnaryEncoding, UnarySetting};
 
 use crate::model::error::{Error, Result, in_range};
 
-/// Most inputs of a protocol.
+/// The largest number of inputs of a protocol.
 pub const MAX_INPUTS: usize = 1 << 24;
 
-/// Most entries of a dense matrix: 128 MiB.
+/// The largest number of entries of a dense matrix: 128 MiB.
 pub const MAX_ENTRIES: usize = 1 << 24;
 
-/// Largest `ε`: beyond it a report is the truth for all practical purposes.
+/// Largest `ε`: beyond it a report is the true value for all practical purposes.
 pub const MAX_EPSILON: f64 = 100.0;
 
 /// Deepest nesting of compositions, products and mixtures.
@@ -67,10 +67,11 @@ pub const MAX_DEPTH: usize = 32;
 
 /// A privacy protocol, of any kind.
 ///
-/// The list is not `#[non_exhaustive]`: code that randomises or stores reports must know every kind, and the compiler checks that it does.
+/// The enum is not `#[non_exhaustive]`: code that randomises or stores reports must handle every kind, and
+/// the compiler checks that it does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protocol {
-    /// Tells the truth.
+    /// Reports the true value.
     Identity(Identity),
     /// Generalised randomised response.
     GeneralisedRandomisedResponse(GeneralisedRandomisedResponse),
@@ -82,19 +83,19 @@ pub enum Protocol {
     SubsetSelection(SubsetSelection),
     /// A function of the value.
     Deterministic(Deterministic),
-    /// The truth or a blank.
+    /// The true value or a blank.
     Erasure(Erasure),
     /// Any matrix.
     Matrix(Matrix),
-    /// One after another.
+    /// One protocol after another.
     Composition(Composition),
-    /// All together.
+    /// Several protocols on the same value, reported together.
     Product(Product),
-    /// One of several.
+    /// One of several protocols, drawn at random.
     Mixture(Mixture),
 }
 
-/// Constructors; each refuses parameters out of range with an [`Error`] that says what is allowed.
+/// Constructors; each rejects parameters out of range with an [`Error`] that states what is allowed.
 #[allow(clippy::missing_errors_doc)]
 impl Protocol {
     /// See [`Identity`].
@@ -169,7 +170,7 @@ impl Protocol {
 }
 
 impl Protocol {
-    /// Whether the population's distribution can be learned at all, `rk Q = a`.
+    /// Whether the population's distribution is identifiable, `rk Q = a`.
     ///
     /// # Errors
     /// As for [`Channel::rank`].

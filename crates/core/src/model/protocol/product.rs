@@ -12,7 +12,8 @@ use crate::numerics::stop::check;
 
 /// `Q¹ × … × Q^k`: `Q_{(y_1,…,y_k)|x} = ∏_j Q^j_{y_j|x}`.
 ///
-/// Rows are numbered with the last factor running fastest. The factors stay as they are until something needs the matrix.
+/// Rows are numbered with the last factor running fastest. The factors are kept as they are until the matrix
+/// is needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
     factors: Vec<Protocol>,
@@ -33,7 +34,7 @@ impl Product {
         &self.factors
     }
 
-    /// The canonical matrix, built factor by factor so that only merged rows are ever held.
+    /// The canonical matrix, built factor by factor so that only merged rows are ever stored.
     ///
     /// # Errors
     /// [`Error::TooLarge`] when even the merged rows have more than [`MAX_ENTRIES`] entries.
@@ -43,8 +44,8 @@ impl Product {
         Ok(merged.into_matrix())
     }
 
-    /// Calls `visit` with each row, one after another, after merging proportional rows of all factors but the last. Rows of
-    /// the product itself are not held.
+    /// Calls `visit` with each row in turn, after merging proportional rows of all factors but the last. Rows
+    /// of the product itself are not stored.
     ///
     /// # Errors
     /// [`Error::TooLarge`] when more than [`MAX_ENTRIES`] entries would be visited.
@@ -102,7 +103,7 @@ impl Product {
     }
 }
 
-/// Refuses an empty list of parts and parts with different numbers of inputs.
+/// Rejects an empty list of parts and parts with different numbers of inputs.
 pub(super) fn check_same_inputs(role: &'static str, name: &'static str, parts: &[Protocol]) -> Result<()> {
     let expected = parts.first().ok_or(Error::Empty { name })?.inputs();
     match parts.iter().position(|part| part.inputs() != expected) {
@@ -172,8 +173,9 @@ impl Channel for Product {
         self.factors.iter().map(|factor| factor.level_between(x, other)).sum()
     }
 
-    /// Exact, not only the bound `Σ LDP(Q^j)`: given `x`, the factors' outputs are chosen independently, so the largest
-    /// log ratio between `x` and `x'` is the sum of the factors' largest; then the pair is chosen.
+    /// Exact, not just the bound `Σ LDP(Q^j)`: the factors' outputs are independent given `x`, so the largest
+    /// log ratio between `x` and `x'` is the sum of the factors' largest. The level is the maximum over
+    /// pairs.
     fn level(&self) -> Result<f64> {
         let levels: Vec<f64> = self.factors.iter().map(|factor| factor.level()).collect::<Result<_>>()?;
         let uneven: Vec<&Protocol> = self.factors.iter().filter(|f| f.uniform_level().is_none()).collect();
@@ -229,21 +231,22 @@ impl Channel for Product {
         }
         for factor in &self.factors {
             if factor.classes()? == self.inputs() {
-                return Ok(self.inputs()); // Inputs told apart by one factor are told apart by all together.
+                return Ok(self.inputs()); // Inputs that one factor distinguishes are distinguished by the product.
             }
         }
         classes_by_pairs(self)
     }
 }
 
-/// Most inputs for which all pairs are asked: eight million pairs.
+/// The largest number of inputs for which all pairs are checked: eight million pairs.
 const MAX_PAIRED_INPUTS: usize = 1 << 12;
 
-/// The number of classes of a combination, by asking pairs of inputs whether they share an output. Stops asking for an
-/// input as soon as all inputs up to it are connected, so it is linear in the usual case that all inputs share an output.
+/// The number of classes of a combination, found by checking which pairs of inputs share an output. Stops
+/// checking an input as soon as all inputs up to it are connected, so the cost is linear in the usual case
+/// that all inputs share an output.
 ///
 /// # Errors
-/// [`Error::TooLarge`] above 4096 inputs that are not connected so quickly.
+/// [`Error::TooLarge`] above 4096 inputs that are not all connected early.
 pub(super) fn classes_by_pairs(combination: &dyn Channel) -> Result<usize> {
     let a = combination.inputs();
     let mut components = Components::new(a);

@@ -1,4 +1,4 @@
-//! What all protocols can answer, asked of a [`Protocol`] directly.
+//! The methods of [`Channel`], available on a [`Protocol`] directly.
 
 use rand::Rng;
 
@@ -6,9 +6,9 @@ use super::{Channel, Matrix, Protocol, Rank, RowSpace};
 use crate::model::error::Result;
 use crate::model::output::Output;
 
-/// What every protocol can answer; see [`Channel`] for each.
+/// The methods of every protocol; see [`Channel`] for each.
 impl Protocol {
-    /// The protocol behind the name, as the matrix it is.
+    /// The protocol as a [`Channel`].
     pub fn channel(&self) -> &dyn Channel {
         match self {
             Protocol::Identity(protocol) => protocol,
@@ -40,7 +40,7 @@ impl Protocol {
         self.channel().outputs()
     }
 
-    /// Bits that a report costs when each output gets a code of the same length.
+    /// Bits per report with a fixed-length code.
     pub fn report_bits(&self) -> f64 {
         self.channel().report_bits()
     }
@@ -53,7 +53,7 @@ impl Protocol {
     /// The row that stands for `output`.
     ///
     /// # Errors
-    /// The output does not exist, or its rows are too many to be numbered.
+    /// The output does not exist, or there are too many rows to number.
     pub fn row_of(&self, output: &Output) -> Result<usize> {
         self.channel().row_of(output)
     }
@@ -123,8 +123,8 @@ impl Protocol {
         self.channel().level()
     }
 
-    /// A bound on the error of [`level`](Channel::level): that of a few operations where the level is a parameter or the entries are given, that of the
-    /// entries where they are computed.
+    /// A bound on the error of [`level`](Channel::level): a few roundings where the level is a parameter or
+    /// the entries are given, the error of the entries where they are computed.
     ///
     /// # Errors
     /// As for [`level`](Channel::level).
@@ -169,8 +169,9 @@ impl Protocol {
         self.channel().classes()
     }
 
-    /// A bound on the relative error of the matrix's entries, where they are not given but computed. At high privacy the entries of a row are nearly equal, and what
-    /// is found from their differences has a much larger relative error.
+    /// A bound on the relative error of the matrix's entries, where they are computed rather than given. At
+    /// high privacy the entries of a row are nearly equal, so anything computed from their differences has a
+    /// much larger relative error.
     pub(crate) fn rounding(&self) -> f64 {
         self.channel().rounding()
     }
@@ -183,7 +184,7 @@ impl Protocol {
         self.channel().to_matrix()
     }
 
-    /// The number of outputs, if a dense object with `width` numbers for each of them may be made.
+    /// The number of outputs, if a dense object with `width` numbers per output is within the size limit.
     ///
     /// # Errors
     /// [`Error::TooLarge`] above [`MAX_ENTRIES`] numbers.
@@ -191,7 +192,7 @@ impl Protocol {
         self.channel().countable_outputs(width)
     }
 
-    /// Refuses a vector on another number of inputs.
+    /// Rejects a vector with the wrong number of inputs.
     ///
     /// # Errors
     /// [`Error::PriorSize`].

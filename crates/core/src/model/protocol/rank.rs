@@ -1,4 +1,4 @@
-//! The rank of a protocol: exact where the structure decides it, numerical where it does not.
+//! The rank of a protocol: exact where the structure determines it, numerical otherwise.
 
 use faer::{Mat, MatRef};
 
@@ -13,13 +13,13 @@ use crate::model::error::{Error, Result};
 pub struct Rank {
     /// The rank.
     pub value: usize,
-    /// The smallest counted singular value over the largest; `None` where the structure decides the rank.
+    /// The smallest counted singular value over the largest; `None` where the structure determines the rank.
     pub smallest: Option<f64>,
     /// Whether another rank is numerically possible.
     pub ambiguous: bool,
 }
 
-/// How far above the tolerance a singular value must be to count without doubt.
+/// How far above the tolerance a singular value must be to be counted without ambiguity.
 pub const AMBIGUITY: f64 = 1e4;
 
 impl Rank {
@@ -47,7 +47,7 @@ impl Rank {
 pub enum RowSpace {
     /// All of `R^a`: the protocol is faithful, by its structure.
     Full,
-    /// The span of the rows of a matrix, with the rank that was found for it.
+    /// The span of the rows of a matrix, with its computed rank.
     Span(Mat<f64>, Rank),
 }
 

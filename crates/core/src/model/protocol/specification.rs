@@ -1,12 +1,13 @@
-//! The specification of a protocol: its kind and parameters as plain data, from which exactly the same protocol can be made again.
+//! The specification of a protocol: its kind and parameters as plain data, from which exactly the same
+//! protocol can be rebuilt.
 
 use super::{Matrix, Mixture, Protocol, UnaryEncoding, UnarySetting};
 use crate::model::error::{Error, Result};
 
 /// A protocol's kind with its parameters. `a` is the number of inputs, `epsilon` the LDP level in nats.
 ///
-/// Every [`Protocol`] has one, which [`Protocol::specification`] gives, and [`Specification::protocol`] is the way back. A protocol that was
-/// made from a specification gives the parameters it was made with, to the last bit:
+/// Every [`Protocol`] has one: [`Protocol::specification`] returns it, and [`Specification::protocol`] converts it back. A protocol made
+/// from a specification returns the same parameters, to the last bit:
 ///
 /// ```
 /// use sottovoce::protocol::{Protocol, Specification};
@@ -21,9 +22,9 @@ use crate::model::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields))]
-#[allow(missing_docs)] // Each variant says what its fields mean.
+#[allow(missing_docs)] // The doc of each variant explains its fields.
 pub enum Specification {
-    /// Tells the truth.
+    /// Reports the true value.
     Identity { a: usize },
     /// Generalised randomised response.
     Grr { a: usize, epsilon: f64 },
@@ -41,7 +42,7 @@ pub enum Specification {
     Subset { a: usize, k: usize, epsilon: f64 },
     /// Reports `map[x]` for input `x`.
     Deterministic { map: Vec<usize> },
-    /// The truth with probability `reveal`, else a blank.
+    /// The true value with probability `reveal`, else a blank.
     Erasure { a: usize, reveal: f64 },
     /// Any matrix: `rows[y][x]` is the probability of output `y` given input `x`.
     Matrix { rows: Vec<Vec<f64>> },
@@ -91,10 +92,10 @@ impl TryFrom<Specification> for Protocol {
 }
 
 impl Protocol {
-    /// The kind and parameters that this protocol was made with, from which an equal protocol can be made.
+    /// The kind and parameters of this protocol, from which an equal protocol can be built.
     ///
-    /// Two protocols that no specification makes come as near as their parameters allow: [`LocalHash::as_unary`](super::LocalHash::as_unary)
-    /// is given by its two probabilities, and a matrix that was computed by its entries.
+    /// Two kinds of protocol have no exact specification: [`LocalHash::as_unary`](super::LocalHash::as_unary)
+    /// is specified by its two probabilities, and a computed matrix by its entries.
     pub fn specification(&self) -> Specification {
         let a = self.inputs();
         match self {

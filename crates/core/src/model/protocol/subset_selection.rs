@@ -1,4 +1,4 @@
-//! Subset selection: a set of `k` values that favours those containing the true one.
+//! Subset selection: a random set of `k` values, more likely if it contains the true one.
 
 use rand::{Rng, RngExt};
 
@@ -18,7 +18,7 @@ pub struct SubsetSelection {
 }
 
 impl SubsetSelection {
-    /// Subsets of size `k` of `a` inputs with LDP level `epsilon`. With `k = a` it says nothing.
+    /// Subsets of size `k` of `a` inputs with LDP level `epsilon`. With `k = a` reports carry no information.
     ///
     /// # Errors
     /// `a`, `k` or `epsilon` is out of range.
@@ -64,7 +64,7 @@ impl SubsetSelection {
         }
     }
 
-    /// The set with the given number in colexicographic order, descending.
+    /// The set with the given index in colexicographic order, descending.
     fn unrank(&self, row: usize) -> Vec<usize> {
         let (mut rest, mut members, mut above) = (row, Vec::with_capacity(self.k), self.a);
         for size in (1..=self.k).rev() {

@@ -1,4 +1,4 @@
-//! Unary encoding: one noisy bit for each possible value (basic RAPPOR, OUE, BLH and all settings between).
+//! Unary encoding: one noisy bit for each possible value (basic RAPPOR, OUE, BLH and everything in between).
 
 use rand::{Rng, RngExt};
 
@@ -17,7 +17,7 @@ pub struct UnaryEncoding {
     bits: BitNoise,
 }
 
-/// Which of the usual settings a unary encoding has.
+/// Which standard variant a unary encoding is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UnarySetting {
@@ -88,7 +88,7 @@ impl UnaryEncoding {
         Ok(UnaryEncoding { setting, a: check_inputs(a)?, level, bits: BitNoise::local_hash(2, level) })
     }
 
-    /// The unary encoding that has the same likelihood vectors as local hash into `g` buckets.
+    /// The unary encoding with the same likelihood vectors as local hash into `g` buckets.
     pub(super) fn of_local_hash(a: usize, g: usize, epsilon: f64) -> Self {
         let level = if g == 1 { 0.0 } else { epsilon };
         UnaryEncoding {
@@ -99,7 +99,7 @@ impl UnaryEncoding {
         }
     }
 
-    /// Which of the usual settings it has.
+    /// Which standard variant it is.
     pub fn setting(&self) -> UnarySetting {
         self.setting
     }
