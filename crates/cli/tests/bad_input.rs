@@ -205,7 +205,10 @@ fn bad_settings_are_refused() {
     refused(&metrics(&["--metric", "ldp,"]), &["metric = `` is not a name", "none at its end"]);
     refused(
         &metrics(&["--metric", "u_digit,i_y_p"]),
-        &["the number of users n is missing; u_digit, i_y_p cannot be computed without it"],
+        &[
+            "the number of users n is missing; u_digit, i_y_p cannot be computed without it",
+            "give the number of users with --n",
+        ],
     );
     refused(&metrics(&["--n", "0"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--n", "1.5"]), &["a whole number of 1 or more"]);
