@@ -503,7 +503,9 @@ fn the_demo_leaves_a_page_and_replaces_nothing_else() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{said}");
     assert!(
-        said.contains("not a page that sottovoce wrote") && said.contains("hint: ") && said.contains("--no-page"),
+        said.contains("not a page that sottovoce wrote")
+            && said.contains("hint: ")
+            && said.contains("--no-page"),
         "{said}"
     );
     assert!(std::fs::read_to_string(&page).unwrap().contains("my own page"));
