@@ -18,7 +18,8 @@ use crate::command::{
     describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
     explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
     metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
-    schema::SchemaArguments, split::SplitArguments, tally::TallyArguments, users::UsersArguments,
+    run::RunArguments, schema::SchemaArguments, split::SplitArguments, tally::TallyArguments,
+    users::UsersArguments,
 };
 use crate::failure::say;
 use crate::limits::LimitArguments;
@@ -57,6 +58,7 @@ Examples:
   sottovoce choose --a 16 --n 100000 --epsilon 1          which protocol to use
   sottovoce explain s_mu                                  what a metric means
   sottovoce figures --out figures                         the paper's pictures
+  sottovoce run request.json                              any job, as a file asks for it
   sottovoce schema protocol                               what a protocol file may contain
 
 A protocol is a .json or .toml file, inline JSON, `-` for standard input, or a
@@ -72,7 +74,7 @@ Exit codes: 0 done, 2 bad input, 130 interrupted, 1 anything else.";
 pub(crate) enum Command {
     /// Privacy and utility of a protocol, metric by metric
     Metrics(MetricsArguments),
-    /// What n users know, and what of it the reports tell
+    /// What n users know, and how much of it the reports reveal
     Split(SplitArguments),
     /// Several protocols side by side, and which is best
     Compare(CompareArguments),
@@ -104,7 +106,9 @@ pub(crate) enum Command {
     Figures(FiguresArguments),
     /// A complete small story on embedded data
     Demo(DemoArguments),
-    /// The JSON schema of a protocol or prior
+    /// Any job, as a JSON request asks for it
+    Run(RunArguments),
+    /// The JSON schema of a protocol or prior, or of a job's request and report
     Schema(SchemaArguments),
     /// A completion script for a shell
     Completions(CompletionsArguments),

@@ -68,6 +68,7 @@ fn run(command: Command) -> failure::Result {
         Command::Explain(arguments) => command::explain::run(&arguments),
         Command::Figures(arguments) => command::figures::run(&arguments),
         Command::Demo(arguments) => command::demo::run(&arguments),
+        Command::Run(arguments) => command::run::run(&arguments),
         Command::Schema(arguments) => command::schema::run(&arguments),
         Command::Completions(arguments) => command::completions::run(&arguments),
         Command::Manual(arguments) => command::manual::run(&arguments),

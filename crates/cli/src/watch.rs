@@ -140,7 +140,11 @@ fn line(progress: &Progress, elapsed: Duration, limit: Duration) -> String {
         }
         Progress::Posterior { sampling } => {
             let left = left(sampling.fraction(), elapsed);
-            format!("posterior: {} draws, about {} left if the chains agree then", sampling.draws, time(left))
+            format!(
+                "posterior: {} draws, about {} left if the chains converge by then",
+                sampling.draws,
+                time(left)
+            )
         }
         Progress::Design { directions, gap, tolerance } => {
             format!("design: {directions} directions priced, gap {gap:.1e}, wanted {tolerance:.1e}")

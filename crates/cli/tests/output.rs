@@ -700,7 +700,7 @@ const FORMATS: [&str; 4] = ["text", "json", "csv", "html"];
 const TALLIES: &str = r#"{"counts":[{"y":0,"count":60},{"y":1,"count":40},{"y":2,"count":9}]}"#;
 
 /// One quick and exact call of each command that has a report.
-const REPORTING: [(&str, &[&str]); 19] = [
+const REPORTING: [(&str, &[&str]); 20] = [
     ("metrics", &["metrics", "-p", "grr:a=3,eps=1", "-m", "ldp,s_wc,s_mu,f_mu,u_distr", "--n", "5"]),
     ("absent", &["metrics", "-p", "deterministic:map=0/0/1", "-m", "ldp,u_as,f_mu,u_distr"]),
     ("split", &["split", "-p", "grr:a=3,eps=2", "--n", "6"]),
@@ -736,6 +736,7 @@ const REPORTING: [(&str, &[&str]); 19] = [
     ("design", &["design", "--a", "3", "--epsilon", "1"]),
     ("frontier", &["design", "--a", "3", "--frontier", "--points", "3", "--against", "s_wc"]),
     ("choose", &["choose", "--a", "3", "--n", "20", "--epsilon", "2", "--method", "asymptote"]),
+    ("explain", &["explain", "s_mu"]),
     ("budget", &["budget", "-p", "grr:a=3,eps=0.5", "-p", "oue:a=3,eps=1", "--epsilon", "2"]),
 ];
 
@@ -799,7 +800,7 @@ fn every_report_in_every_format() {
 /// A command that has `--format` has its reports in [`REPORTING`], or in a test of its own.
 #[test]
 fn no_command_with_formats_is_left_out() {
-    let elsewhere = ["demo", "randomise", "tally", "merge"];
+    let elsewhere = ["demo", "randomise", "tally", "merge", "run"];
     let reporting = |command: &str| REPORTING.iter().any(|(_, arguments)| arguments[0] == command);
     for command in commands().iter().filter(|command| output(&[command, "--help"]).contains("--format")) {
         assert!(elsewhere.contains(&command.as_str()) || reporting(command), "{command}");

@@ -1,14 +1,52 @@
 //! The job `explain`: what a metric is, for someone who meets it for the first time.
 
-use sottovoce::Metric;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sottovoce::{Metric, Observer};
 
-use crate::render::{Document, Emphasis};
+use crate::contract::{Name, by_name};
+use crate::error::Result;
+use crate::metrics::metric;
+
+/// Which metric is to be explained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainRequest {
+    /// The name of the metric; without it, all metrics are explained.
+    #[serde(default)]
+    #[schemars(with = "Option<Name<Metric>>")]
+    pub metric: Option<String>,
+}
+
+/// A valid request for explanations.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplainJob {
+    metric: Option<Metric>,
+}
+
+/// The explanation of one metric, or of all.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainReport {
+    /// Whether a single metric was asked for; a terminal then shows all of its explanation, else only what each metric is.
+    #[serde(skip)]
+    pub single: bool,
+    /// One entry for each metric.
+    pub explanations: Vec<Explanation>,
+}
 
 /// What there is to know about a metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The metric.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Name<Metric>")]
     pub metric: Metric,
+    /// How the paper writes it.
+    pub symbol: &'static str,
+    /// What it is, in a sentence.
+    pub meaning: &'static str,
+    /// Whether it depends on the number of users.
+    pub needs_n: bool,
     /// The formula, in plain text.
     pub definition: &'static str,
     /// How to read it.
@@ -21,50 +59,35 @@ pub struct Explanation {
     pub paper: &'static str,
 }
 
-/// Most columns of an explanation.
-const WIDTH: usize = 80;
-
-/// All metrics by name, with what each is.
-pub fn metrics() -> Document {
-    let mut document = Document::default();
-    document.title("Metrics");
-    for metric in Metric::all() {
-        document
-            .push(Emphasis::Strong, metric.name())
-            .line(Emphasis::Plain, format!("  {}", metric.symbol()));
-        document.paragraph(Emphasis::Plain, 4, WIDTH, metric.meaning());
+impl ExplainRequest {
+    /// The job, if there is such a metric.
+    ///
+    /// # Errors
+    /// As for [`metric`].
+    pub fn check(&self) -> Result<ExplainJob> {
+        Ok(ExplainJob { metric: self.metric.as_deref().map(metric).transpose()? })
     }
-    document
 }
 
-/// The explanation as a document.
-pub fn explain(metric: Metric) -> Document {
-    let explanation = explanation(metric);
-    let mut document = Document::default();
-    document.title(format!("{}: {}", metric.name(), metric.symbol()));
-    document.push(Emphasis::Strong, metric.name()).line(Emphasis::Plain, format!("  {}", metric.symbol()));
-    document.paragraph(Emphasis::Plain, 4, WIDTH, metric.meaning());
-    for (name, words) in [
-        ("Definition", explanation.definition),
-        ("How to read it", explanation.reading),
-        ("Range", explanation.range),
-        ("Computation", explanation.cost),
-        ("In the paper", explanation.paper),
-    ] {
-        document.line(Emphasis::Plain, "").line(Emphasis::Strong, name);
-        document.paragraph(Emphasis::Plain, 4, WIDTH, words);
+impl ExplainJob {
+    /// The explanation.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn run(&self, _: Observer<'_>) -> Result<ExplainReport> {
+        let metrics = self.metric.map_or_else(|| Metric::all().collect(), |metric| vec![metric]);
+        let explanations = metrics.into_iter().map(explanation).collect();
+        Ok(ExplainReport { single: self.metric.is_some(), explanations })
     }
-    let users = if metric.needs_users() { " --n 1000" } else { "" };
-    let example = format!("sottovoce metrics -p grr:a=16,eps=1 --metric {}{users}", metric.name());
-    document.line(Emphasis::Plain, "").line(Emphasis::Strong, "Try");
-    document.line(Emphasis::Plain, format!("    {example}"));
-    document
 }
 
 /// What there is to know about a metric.
 pub fn explanation(metric: Metric) -> Explanation {
     let of = |definition, reading, range, cost, paper| Explanation {
         metric,
+        symbol: metric.symbol(),
+        meaning: metric.meaning(),
+        needs_n: metric.needs_users(),
         definition,
         reading,
         range,
@@ -137,14 +160,14 @@ pub fn explanation(metric: Metric) -> Explanation {
         ),
         Metric::AsymptoticUtility => of(
             "U_as = -(1/2) ln(2 pi e) + (1/(2a-2)) E_P [ ln det of the Fisher information of a report ]",
-            "With many users, n reports teach U_as + (1/2) ln n digits (to base e) of each frequency. A difference of ln 10 between two protocols is one decimal digit.",
+            "Asymptotically, n reports teach U_as + (1/2) ln n digits (to base e) of each frequency. A difference of ln 10 between two protocols is one decimal digit.",
             "minus infinity to C_mu",
             "closed form or one-dimensional integrals for randomised response and square matrices; cubature for few values, quasi-Monte Carlo with a standard error for many",
             "Def. \"asymptotic utility\"; sign: errata, V3",
         ),
         Metric::EffectiveParticipation => of(
             "F_mu = e^(2 (U_as - C_mu))",
-            "n noisy reports teach as much about the distribution as F_mu * n true values would, for many users: what a report is worth. It depends strongly on the prior, and at a few hundred users the worth can be twice as high (see `sottovoce users`).",
+            "n noisy reports teach as much about the distribution as F_mu * n true values would, asymptotically: what a report is worth. It depends strongly on the prior, and at a few hundred users the worth can be twice as high (see the job `users`).",
             "0 to 1; 1 for the truth, 0 for protocols that are not faithful",
             "as u_as",
             "Def. \"effective participation factor\"",
@@ -207,7 +230,7 @@ pub fn explanation(metric: Metric) -> Explanation {
         ),
         Metric::UsersIndividual => of(
             "H(X|T) for all n users",
-            "The individual private part: who holds what, once the tallies are known. For many users it is nearly everything that they know.",
+            "The individual private part: who holds what, once the tallies are known. As n grows it is nearly everything that they know.",
             "0 (one user) to n ln a",
             "as i_x_p",
             "Table \"information split\"",
@@ -270,7 +293,7 @@ pub fn explanation(metric: Metric) -> Explanation {
         ),
         Metric::DigitUtility => of(
             "U_digit = ( I(Y;P) - h(P) ) / (a - 1)",
-            "How many digits (to base e) of each frequency the reports pin down; divide by ln 10 = 2.303 for decimal digits. A frequency that is known with a normal error of standard deviation s counts -ln(4.13 s) digits: 2 decimal digits are s = 0.24 percentage points. What the prior alone pins down, -h(P)/(a-1), is included. For an error in percentage points ask accuracy or users --accuracy.",
+            "How many digits (to base e) of each frequency the reports pin down; divide by ln 10 = 2.303 for decimal digits. A frequency that is known with a normal error of standard deviation s counts -ln(4.13 s) digits: 2 decimal digits are s = 0.24 percentage points. What the prior alone pins down, -h(P)/(a-1), is included. For an error in percentage points, see the job `accuracy`.",
             "-h(P)/(a-1) to infinity; grows like (1/2) ln n; does not exist for protocols that are not faithful",
             "as i_y_p",
             "Def. and Lemma \"digit utility\"; errata, V7 and V15",
@@ -281,6 +304,7 @@ pub fn explanation(metric: Metric) -> Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::Render;
 
     #[test]
     fn every_metric_is_explained_in_full() {
@@ -290,7 +314,8 @@ mod tests {
                 assert!(words.len() > 5, "{metric}: {words}");
                 assert_eq!(words.ends_with('.'), words == reading, "{metric}: {words}");
             }
-            let text = explain(metric).to_string();
+            let report = ExplainReport { single: true, explanations: vec![explanation(metric)] };
+            let text = report.text().to_string();
             assert!(
                 text.contains(metric.name()) && text.lines().all(|line| line.chars().count() <= 80),
                 "{text}"

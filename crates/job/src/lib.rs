@@ -71,6 +71,7 @@ pub use design::{Axis, DesignReport, DesignSpec, Frontier, FrontierSpec};
 pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
 pub use estimate::{EstimateReport, EstimateRequest};
 pub use expected_error::ErrorMeasure;
+pub use explain::{ExplainReport, ExplainRequest};
 pub use figures::{FiguresReport, FiguresRequest};
 pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 

@@ -1,9 +1,10 @@
 //! `sottovoce explain`, and the flag `--explain`.
 
 use clap::Args;
-use sottovoce_job::explain::{explain, metrics};
-use sottovoce_job::metrics::metric;
+use sottovoce_job::render::{Document, Emphasis, Render};
+use sottovoce_job::{ExplainReport, ExplainRequest, unobserved};
 
+use crate::arguments::{FormatArgument, OutputArguments};
 use crate::failure::Result;
 use crate::output::print;
 
@@ -16,7 +17,10 @@ Examples:
       The same as a flag.
 
   sottovoce explain
-      The names of all metrics.";
+      The names of all metrics.
+
+  sottovoce explain --format json
+      All explanations in full, for a program to read.";
 
 /// What a metric is: definition, meaning, range, cost, and where the paper has it.
 #[derive(Debug, Args)]
@@ -24,16 +28,36 @@ Examples:
 pub(crate) struct ExplainArguments {
     /// Name of the metric, such as s_mu; without it, all metrics are listed
     metric: Option<String>,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result {
-    match &arguments.metric {
-        Some(name) => named(name),
-        None => print(&metrics()),
-    }
+    let report = report(arguments.metric.clone())?;
+    let document = match arguments.output.format {
+        FormatArgument::Text => with_example(&report),
+        format => report.render(format.into()),
+    };
+    arguments.output.write(&document)
 }
 
 /// Explains the metric of that name.
 pub(crate) fn named(name: &str) -> Result {
-    print(&explain(metric(name)?))
+    print(&with_example(&report(Some(name.to_owned()))?))
+}
+
+fn report(metric: Option<String>) -> sottovoce_job::Result<ExplainReport> {
+    ExplainRequest { metric }.check()?.run(&unobserved)
+}
+
+/// The explanation, and for a single metric a command to try.
+fn with_example(report: &ExplainReport) -> Document {
+    let mut document = report.text();
+    if let (true, Some(explanation)) = (report.single, report.explanations.first()) {
+        let (name, users) = (explanation.metric.name(), if explanation.needs_n { " --n 1000" } else { "" });
+        document.line(Emphasis::Plain, "").line(Emphasis::Strong, "Try");
+        document
+            .line(Emphasis::Plain, format!("    sottovoce metrics -p grr:a=16,eps=1 --metric {name}{users}"));
+    }
+    document
 }

@@ -16,6 +16,7 @@ pub(crate) mod merge;
 pub(crate) mod metrics;
 pub(crate) mod posterior;
 pub(crate) mod randomise;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod split;
 pub(crate) mod tally;

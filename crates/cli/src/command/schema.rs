@@ -1,8 +1,10 @@
 //! `sottovoce schema`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use sottovoce_job::render::Document;
 use sottovoce_job::spec::{prior_schema, protocol_schema};
+use sottovoce_job::{Report, Request};
 
 use crate::failure::Result;
 use crate::output::print;
@@ -15,30 +17,27 @@ Examples:
   sottovoce schema prior
       What a prior file may contain.
 
+  sottovoce schema metrics
+      What a request for the job `metrics` may contain, and what its report does:
+      an object with the keys `request` and `report`.
+
 In a TOML file, name the schema in the first line for editors that support it:
   #:schema protocol.schema.json";
 
-/// The JSON schema of a protocol or prior.
+/// The JSON schema of a protocol or prior, or of a job's request and report.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SchemaArguments {
-    /// Of what
-    #[arg(value_enum)]
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
-    /// A protocol
-    Protocol,
-    /// A prior
-    Prior,
+    /// Of what: protocol, prior, or a job
+    #[arg(value_parser = PossibleValuesParser::new(["protocol", "prior"].iter().chain(Request::JOBS)))]
+    what: String,
 }
 
 pub(crate) fn run(arguments: &SchemaArguments) -> Result {
-    let schema = match arguments.what {
-        What::Protocol => protocol_schema(),
-        What::Prior => prior_schema(),
+    let schema = match arguments.what.as_str() {
+        "protocol" => protocol_schema().to_value(),
+        "prior" => prior_schema().to_value(),
+        job => serde_json::json!({"request": Request::schema(job), "report": Report::schema(job)}),
     };
-    print(&Document::plain(format!("{:#}\n", schema.as_value())))
+    print(&Document::plain(format!("{schema:#}\n")))
 }

@@ -10,7 +10,7 @@ use crate::failure::Result;
 const EXAMPLES: &str = "\
 Examples:
   sottovoce split -p grr:a=3,eps=2 --n 100
-      What 100 users know, and what randomised response tells the aggregator of it.
+      What 100 users know, and how much of it randomised response reveals to the aggregator.
 
   sottovoce split -p grr:a=16,eps=1 --n 10000 --tolerance 0.05
       Too many cases to visit them all: Monte Carlo with a standard error.
@@ -21,7 +21,7 @@ Examples:
   sottovoce split -p protocol.toml -r symmetric:alpha=1 --n 1000 --format json
       For a program to read.";
 
-/// What the users know and what the reports tell, as the paper's information split.
+/// What the users know and what the reports reveal, as the paper's information split.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SplitArguments {

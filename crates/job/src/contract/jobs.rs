@@ -1,5 +1,7 @@
 //! The list of all jobs.
 
+use std::io;
+
 use schemars::Schema;
 use serde::{Deserialize, Serialize};
 use sottovoce::Observer;
@@ -10,13 +12,14 @@ use crate::demo::{DemoJob, DemoReport, DemoRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
 use crate::error::{Error, Result};
 use crate::estimate::{EstimateJob, EstimateReport, EstimateRequest};
+use crate::explain::{ExplainJob, ExplainReport, ExplainRequest};
 use crate::figures::{FiguresJob, FiguresReport, FiguresRequest};
 use crate::merge::{MergeJob, MergeRequest};
 use crate::metrics::{MetricsJob, MetricsReport, MetricsRequest};
 use crate::posterior::{PosteriorJob, PosteriorReport, PosteriorRequest};
 use crate::randomise::{RandomiseJob, RandomiseReport, RandomiseRequest};
 use crate::render::{Document, Render};
-use crate::source::{Source, locate};
+use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
@@ -146,6 +149,7 @@ jobs! {
     Merge "merge": MergeRequest => MergeJob => TallyReport;
     Figures "figures": FiguresRequest => FiguresJob => FiguresReport;
     Demo "demo": DemoRequest => DemoJob => DemoReport;
+    Explain "explain": ExplainRequest => ExplainJob => ExplainReport;
 }
 
 /// A request that would do.
@@ -162,7 +166,12 @@ impl Request {
 
     fn read(text: &str, source: &Source) -> Result<Self> {
         // Syntax and keys that occur twice are reported with their place, which the second reading no longer knows.
-        Tree::of_json(text, source)?;
+        let tree = Tree::of_json(text, source)?;
+        if !matches!(tree, Tree::Object(_)) {
+            let problem =
+                format!("{} is not a request; a request is an object such as {EXAMPLE}", tree.description());
+            return Err(Error::Request { source_name: source.clone(), problem });
+        }
         serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             let problem = message.split(" at line ").next().unwrap_or_default().to_owned();
@@ -176,6 +185,10 @@ impl Request {
 /// # Errors
 /// The text cannot be read, or as for [`Request::of_json`].
 pub fn read_request(argument: &str) -> Result<Request> {
-    let (source, _, text) = locate(argument, &[], EXAMPLE)?;
+    let (source, syntax, text) = locate(argument, &[], EXAMPLE)?;
+    if syntax == Syntax::Shorthand {
+        let (source_name, error) = (Source::File(argument.into()), io::ErrorKind::NotFound.into());
+        return Err(Error::Unreadable { source_name, error });
+    }
     Request::read(&text, &source)
 }

@@ -14,6 +14,7 @@ use crate::compare::{Comparison, Contender};
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::estimate::EstimateReport;
+use crate::explain::{ExplainReport, Explanation};
 use crate::figures::{Datum, Figure, FiguresReport};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
@@ -291,6 +292,19 @@ pub fn accuracy(report: &AccuracyReport) -> String {
         [entry.n.to_string(), distance, estimator, value, error, method, draws, reason]
     });
     table(header.map(String::from), rows)
+}
+
+/// The report of the job `explain`: one line for each metric.
+pub fn explanation(report: &ExplainReport) -> String {
+    let header =
+        ["metric", "symbol", "needs_n", "meaning", "definition", "reading", "range", "cost", "paper"];
+    let row = |e: &Explanation| {
+        let words = [e.meaning, e.definition, e.reading, e.range, e.cost, e.paper];
+        let [meaning, definition, reading, range, cost, paper] = words.map(String::from);
+        let (metric, symbol, needs_n) = (e.metric.name().into(), e.symbol.into(), e.needs_n.to_string());
+        [metric, symbol, needs_n, meaning, definition, reading, range, cost, paper]
+    };
+    table(header.map(String::from), report.explanations.iter().map(row))
 }
 
 fn evaluation(evaluation: &MetricEvaluation) -> [String; 7] {

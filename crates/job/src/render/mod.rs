@@ -20,6 +20,7 @@ use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::design::{DesignReport, Frontier};
 use crate::estimate::EstimateReport;
+use crate::explain::ExplainReport;
 use crate::figures::FiguresReport;
 use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
@@ -94,6 +95,7 @@ render_serialised!(
     TallyReport => tally,
     DemoReport => demo,
     FiguresReport => figures,
+    ExplainReport => explanation,
 );
 
 macro_rules! render {

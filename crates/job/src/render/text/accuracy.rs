@@ -72,7 +72,11 @@ fn notes(listing: &mut Listing, entry: &Entry) {
     };
     if let Some(worst) = &found.worst {
         let among = if found.worst_of_all { "of all" } else { "of the corners and the uniform one" };
-        listing.note(Shown::Everywhere, Emphasis::Faint, format!("worst {among}: {}", list(worst)));
+        listing.note(
+            Shown::Everywhere,
+            Emphasis::Faint,
+            format!("worst distribution {among}: {}", list(worst)),
+        );
     }
     if found.uncertified > 0 {
         let words = format!(

@@ -26,14 +26,14 @@ pub fn description(report: &DescribeReport) -> Document {
 }
 
 fn properties(report: &DescribeReport) -> Listing {
-    let mut listing = Listing::default().column("property", 16).column("value", 0).on_page("what it says");
+    let mut listing = Listing::default().column("property", 16).column("value", 0).on_page("meaning");
     let mut property = |name: &str, value: String, meaning: &str| {
         listing.entry([name, &value, meaning]);
     };
     property("inputs", format!("{}{}", report.inputs, labels(report)), "values that a user can hold");
     let outputs =
         report.outputs.map_or_else(|| format!("about 2^{:.0}", report.outputs_bits), |b| b.to_string());
-    property("outputs", outputs, "different reports that there are");
+    property("outputs", outputs, "number of different reports");
     let length = format!("{} bits", short(report.report_bits));
     property("report", length, "length, if all reports are equally long");
     if let Some(level) = report.declared_level {
@@ -45,11 +45,7 @@ fn properties(report: &DescribeReport) -> Listing {
         Ok(RealisedLevel { level, exact: false }) => format!("at most {}", short(*level)),
         Err(reason) => format!("none: {reason}"),
     };
-    property(
-        "LDP realised",
-        realised,
-        "the same for reports as they are drawn, in whole numbers and without rounding",
-    );
+    property("LDP realised", realised, "the same for reports as they are really drawn, computed exactly");
     for evaluation in report.structure.iter().filter(|e| e.metric != Metric::LocalPrivacyLevel) {
         property(evaluation.metric.name(), outcome(evaluation), evaluation.metric.meaning());
     }

@@ -28,7 +28,7 @@ pub fn metrics(report: &MetricsReport) -> Document {
     document
 }
 
-/// Whether both have no value, for the same reason, which a terminal then tells once.
+/// Whether both have no value, for the same reason, which a terminal then shows once.
 fn absent_alike(left: &MetricEvaluation, right: &MetricEvaluation) -> bool {
     left.answer.value.is_err() && left.answer == right.answer
 }
@@ -50,7 +50,7 @@ fn cells(MetricEvaluation { metric, answer, .. }: &MetricEvaluation) -> [String;
     [metric.name().into(), metric.symbol().into(), value, alone, unit, error, method]
 }
 
-/// What it means, or why it has no value; a terminal tells the reason beneath the last of those that share it.
+/// What it means, or why it has no value; a terminal shows the reason beneath the last of those that share it.
 fn notes(listing: &mut Listing, evaluation: &MetricEvaluation, last: bool) {
     let answer = &evaluation.answer;
     match &answer.value {
@@ -108,8 +108,8 @@ fn shares(report: &MetricsReport) -> Option<Chart> {
     .under(format!("{}; {}", summary(&report.protocol), prior_text(&report.prior)))
     .with(Series::new("share", Form::Bars, shares.iter().enumerate().filter_map(bar).collect()))
     .saying(
-        "Long bars are good. Hidden is the share of a user's secret that a report does not tell; useful is the share of what true values would \
-         teach that the reports teach. Whiskers are two standard errors where a number comes from random draws.",
+        "Long bars are good. Hidden: the share of a user's value that a report does not reveal. Useful: the share of the information in the \
+         true values that the reports keep. Whiskers are two standard errors where a number comes from random draws.",
     );
     (shares.len() > 1).then_some(chart)
 }

@@ -8,6 +8,7 @@ mod demo;
 mod description;
 mod design;
 mod estimate;
+mod explanation;
 mod figures;
 mod metrics;
 mod posterior;
@@ -26,6 +27,7 @@ pub use demo::demo;
 pub use description::description;
 pub use design::{budget, design, frontier};
 pub use estimate::{estimate, estimate_chart};
+pub use explanation::explanation;
 pub use figures::figures;
 pub use metrics::metrics;
 pub use posterior::posterior;
@@ -47,7 +49,7 @@ use crate::spec::{PriorSpec, ProtocolSpec};
 /// Most columns of a line.
 const WIDTH: usize = 80;
 
-/// Where explanations start.
+/// Where explanations begin.
 const INDENT: usize = 4;
 
 /// Says which protocol and prior it is all about.

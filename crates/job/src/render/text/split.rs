@@ -24,9 +24,9 @@ pub fn split(report: &SplitReport) -> Document {
         0,
         WIDTH,
         &format!(
-            "What the true values of {} {users} tell (in nats) about the distribution P, about the tallies T of this group beyond P, \
-             and about who holds what; what the reports tell the aggregator of each; and the share that this is. Useful is a large \
-             share of the nonprivate part, private a small share of the private ones.",
+            "In nats. First row: what the true values of {} {users} reveal about the distribution P, about the tallies T of this group \
+             beyond P, and about who holds what. Second row: what the reports reveal to the aggregator. Third row: the share \
+             obtained. Useful reports have a large share of the nonprivate part, private ones a small share of the private parts.",
             report.n
         ),
     );
@@ -66,11 +66,14 @@ fn parts(report: &SplitReport) -> Chart {
         };
         Series::new(names[part], Form::Stacked, sides.iter().enumerate().filter_map(point).collect())
     };
-    let rows = Axis::rows(["users know", "reports tell"]);
-    let chart =
-        Chart::new("What the users know, and what the reports tell", Axis::new("nats", Scale::Linear), rows);
+    let rows = Axis::rows(["users know", "reports reveal"]);
+    let chart = Chart::new(
+        "What the users know, and what the reports reveal",
+        Axis::new("nats", Scale::Linear),
+        rows,
+    );
     (0..3).fold(chart, |chart, part| chart.with(bar(part))).saying(
-        "Of the three parts, the first is what a collection is for; the other two are private, and a short second bar means that they stay so.",
+        "The first part is the purpose of a collection. The other two are private: a short second bar means that they stay private.",
     )
 }
 
@@ -86,12 +89,12 @@ fn obtained(report: &SplitReport) -> Chart {
     };
     let points = shares[..3].iter().enumerate().filter_map(point).collect();
     Chart::new(
-        "Share that the reports tell",
+        "Share that the reports reveal",
         Axis::new("% of what the users know", Scale::Linear).between(0.0, 100.0),
         Axis::rows(names),
     )
     .with(Series::new("obtained", Form::Bars, points))
-    .saying("Useful is a long first bar; private are short ones below it. Whiskers are two standard errors where a number comes from random draws.")
+    .saying("A long first bar means useful reports, short bars below it mean private ones. Whiskers are two standard errors where a number comes from random draws.")
 }
 
 /// A row of the table.
