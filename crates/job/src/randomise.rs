@@ -135,7 +135,7 @@ impl RandomiseRequest {
 
     fn check_level(&self, randomiser: &Randomiser) -> Result<()> {
         let Some(required) = self.max_ldp else { return Ok(()) };
-        if !(required >= 0.0) {
+        if required.is_nan() || required < 0.0 {
             let (name, value) = ("max_ldp", required.to_string());
             return Err(Error::Setting { name, value, allowed: "an LDP level of 0 or more" });
         }
