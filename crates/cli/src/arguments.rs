@@ -7,9 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
-use sottovoce_job::{
-    Choice, Form, Format, MethodChoice, Settings, Summary, read_prior, read_protocol, share,
-};
+use sottovoce_job::{Choice, Form, Format, MethodChoice, Summary, read_prior, read_protocol, share};
 
 use crate::command::{
     accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
@@ -222,15 +220,6 @@ pub(crate) struct LongArguments {
 }
 
 impl LongArguments {
-    /// The settings of the computation.
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            tolerance: self.accuracy.tolerance,
-            seed: self.computation.seed,
-            choice: self.accuracy.method.into(),
-        }
-    }
-
     /// Begins to watch.
     pub(crate) fn watch(&self) -> Watch {
         Watch::new(self.output.quiet)

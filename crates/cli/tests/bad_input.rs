@@ -457,7 +457,10 @@ fn what_is_matched_or_chosen_is_in_range() {
         &["2 is above 1 and has no percent sign; write 2% or 0.02"],
     );
     refused(&[&compare[..], &["s_mu=200%"]].concat(), &["s_mu = 2 is not above 0 and below 1"]);
-    refused(&[&compare[..], &["u_digit=2"]].concat(), &["match = u_digit=2 is not METRIC=VALUE", "--n"]);
+    refused(
+        &[&compare[..], &["u_digit=2"]].concat(),
+        &["the number of users n is missing; u_digit cannot be computed", "--n"],
+    );
     let choose = refusal(&["choose", "--a", "1", "--n", "100", "--epsilon", "1"]);
     assert!(
         choose.contains("a = 1 inputs; allowed are 2 to 16777216") && !choose.contains("jeffreys"),

@@ -63,7 +63,7 @@ pub use accuracy::{AccuracyReport, AccuracyRequest};
 pub use budget::{BudgetReport, BudgetRequest};
 pub use choose::{ChooseReport, ChooseRequest};
 pub use collection::Summary;
-pub use compare::{CompareSpec, Comparison};
+pub use compare::{CompareReport, CompareRequest};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};
 pub use describe::{DescribeReport, DescribeRequest};
 pub use design::{Axis, DesignReport, DesignRequest};

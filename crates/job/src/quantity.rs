@@ -1,6 +1,8 @@
 //! What protocols are judged by: metrics, and how far estimated frequencies are off.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use sottovoce::Metric;
 use sottovoce::accuracy::Distance;
@@ -110,6 +112,20 @@ impl Named for Quantity {
     fn names() -> Vec<&'static str> {
         let errors = Distance::ALL.into_iter().map(Quantity::Error);
         Metric::all().map(Quantity::Metric).chain(errors).map(Quantity::name).collect()
+    }
+}
+
+/// The name of a quantity in a request, where an error may go by its distance alone.
+pub(crate) struct QuantityName;
+
+impl JsonSchema for QuantityName {
+    fn schema_name() -> Cow<'static, str> {
+        "QuantityName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Quantity::names().into_iter().chain(Distance::ALL.map(Distance::name));
+        json_schema!({"type": "string", "enum": names.collect::<Vec<_>>()})
     }
 }
 

@@ -3,18 +3,77 @@
 //! With more `epsilon` (or `reveal`) privacy falls and utility rises, so a bracket around the wanted value is opened from a first guess and closed by
 //! false position in the logarithm of the parameter.
 
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sottovoce::accuracy::Distance;
 use sottovoce::metric::Absence;
 use sottovoce::{Evaluation, Metric};
-use thiserror::Error;
+use thiserror::Error as ThisError;
 
-use crate::quantity::{Quantity, TYPICAL_ERROR};
-use crate::spec::Parameter;
+use crate::contract::{Name, by_name};
+use crate::error::{Error, Result};
+use crate::quantity::{Quantity, QuantityName, TYPICAL_ERROR};
+use crate::share::share;
+use crate::spec::{Parameter, shown};
+
+/// The value that a metric or an error is to have for all protocols.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// `s_mu`, `s_wc` or `f_mu`; with a number of users also `u_digit` or an error: `rms`, `l1`, `l2`, `l2sq` or `max`.
+    #[schemars(with = "QuantityName")]
+    pub metric: String,
+    /// The value.
+    pub value: f64,
+}
+
+impl FromStr for Match {
+    type Err = Error;
+
+    /// Reads `METRIC=VALUE`. A value that is a share may be a percentage.
+    fn from_str(text: &str) -> Result<Self> {
+        let allowed = "METRIC=VALUE, such as s_mu=0.9 or rms=1%";
+        let wrong = || Error::Setting { name: "match", value: shown(text), allowed };
+        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+        let value = match Quantity::named(name)?.is_share() {
+            true => share(value)?,
+            false => value.trim().parse().map_err(|_| wrong())?,
+        };
+        Ok(Match { metric: name.trim().to_owned(), value })
+    }
+}
+
+impl Match {
+    /// What is wanted, if it can be.
+    pub(super) fn check(&self, with_users: bool) -> Result<Wanted> {
+        let (quantity, value) = (Quantity::named(&self.metric)?, self.value);
+        if !MATCHED.contains(&quantity) {
+            let allowed = "s_mu, s_wc, f_mu, u_digit or an error: rms, l1, l2, l2sq or max";
+            return Err(Error::Setting { name: "match", value: quantity.name().into(), allowed });
+        }
+        if quantity.needs_users() && !with_users {
+            return Err(Error::MissingUsers { metrics: vec![quantity.name()] });
+        }
+        let (fits, allowed) = match quantity.is_share() {
+            true => (value > 0.0 && value < 1.0, "above 0 and below 1, as shares are"),
+            false => (value.is_finite(), "a finite number"),
+        };
+        if !fits {
+            return Err(Error::Setting { name: quantity.name(), value: value.to_string(), allowed });
+        }
+        Ok(Wanted { quantity, value })
+    }
+}
 
 /// A wanted value of a metric or an error.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Matched")]
 pub struct Wanted {
     /// The metric, or the error.
+    #[serde(rename = "metric", serialize_with = "by_name")]
+    #[schemars(with = "Name<Quantity>")]
     pub quantity: Quantity,
     /// Its value.
     pub value: f64,
@@ -42,11 +101,11 @@ impl Wanted {
 }
 
 /// Why a protocol cannot be matched.
-#[derive(Clone, Debug, Error, PartialEq)]
+#[derive(Clone, Debug, ThisError, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// There is no noise to turn.
-    #[error("it has no epsilon that could be solved for")]
+    /// It has no parameter to solve for.
+    #[error("it has no epsilon to solve for")]
     Fixed,
     /// The metric does not get there.
     #[error("its {} does not reach {wanted}: it is {found:.6} at {} = {at}", quantity.symbol(), parameter.name())]

@@ -4,50 +4,80 @@ mod matching;
 mod sweep;
 mod work;
 
-pub use matching::{MATCHED, Mismatch, Wanted};
-pub use sweep::{Sweep, Swept};
+pub use matching::{MATCHED, Match, Mismatch, Wanted};
+pub use sweep::{Sweep, SweepRange, Swept};
 pub use work::Work;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::estimate::Estimator;
-use sottovoce::metric::{Absence, Answer, Observer, Settings, Value};
-use sottovoce::{Evaluation, Metric};
+use sottovoce::metric::{Absence, Answer, Settings, Value};
+use sottovoce::{Evaluation, Metric, Observer};
 
+use crate::contract::{
+    MethodChoice, Name, OneOrMore, Whole, as_optional_text, by_name, one_or_more, optional_whole, whole,
+};
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure};
-use crate::quantity::{Evaluated, Quantity, TYPICAL_ERROR};
+use crate::quantity::{Evaluated, Quantity, QuantityName, TYPICAL_ERROR};
 use crate::render::text::summary;
-use crate::share::share;
 use crate::source::Written;
 use crate::spec::{Parameter, PriorSpec, ProtocolSpec};
 use crate::subject::{Subject, check_users};
+use work::{WorkFields, work_fields};
 
-/// Which protocols to compare, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CompareSpec {
+/// Which protocols to compare, and by what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompareRequest {
     /// The protocols.
+    #[serde(deserialize_with = "one_or_more::<_, Written<ProtocolSpec>, _>")]
+    #[schemars(with = "OneOrMore<Written<ProtocolSpec>>")]
     pub protocols: Vec<Written<ProtocolSpec>>,
     /// The prior.
+    #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// The number of users `n`, for the metrics that need one.
-    pub users: Option<u64>,
-    /// The value that a metric is to have for all protocols, as `METRIC=VALUE`; their noise is solved for.
-    pub matched: Option<String>,
-    /// The parameter to sweep over, as `NAME=LO..HI:COUNT`.
-    pub sweep: Option<String>,
-    /// The metrics to show; none means the usual ones.
-    pub metrics: Vec<String>,
-    /// The metric to sort by; none means the most telling one.
+    /// The number of users, for the metrics that need one.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(with = "Option<Whole>")]
+    pub n: Option<u64>,
+    /// The value that a metric or an error is to have for all protocols; their epsilon is solved for.
+    #[serde(default, rename = "match")]
+    pub matched: Option<Match>,
+    /// The parameter to sweep over.
+    #[serde(default)]
+    pub sweep: Option<SweepRange>,
+    /// Names of metrics and errors to show. None means `s_wc`, `s_mu` and `f_mu` and, with users, `u_distr`, `u_digit` and `rms`.
+    #[serde(default, deserialize_with = "one_or_more::<_, String, _>")]
+    #[schemars(with = "OneOrMore<QuantityName>")]
+    pub metric: Vec<String>,
+    /// The metric or error to rank by; by default a utility, or `s_mu` if a utility or an error is matched.
+    #[serde(default)]
+    #[schemars(with = "Option<QuantityName>")]
     pub sort: Option<String>,
-    /// The estimator whose errors are shown or matched; none means the linear one.
+    /// The estimator whose errors are shown or matched; by default `linear`.
+    #[serde(default)]
+    #[schemars(with = "Option<Name<Estimator>>")]
     pub estimator: Option<String>,
-    /// Tolerance, method and seed.
-    pub settings: Settings,
+    /// Wanted absolute error, in nats; for simulated errors of frequencies, relative to them.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+    /// Which method to use for metrics that depend on the number of users.
+    #[serde(default)]
+    pub method: MethodChoice,
+    /// Seed of all random draws.
+    #[serde(default, deserialize_with = "whole")]
+    #[schemars(with = "Whole")]
+    pub seed: u64,
 }
 
 /// A valid request for a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareJob {
-    spec: CompareSpec,
+    protocols: Vec<Written<ProtocolSpec>>,
+    prior: Written<PriorSpec>,
+    users: Option<u64>,
+    settings: Settings,
     names: Vec<String>,
     matched: Option<Wanted>,
     sweep: Option<Sweep>,
@@ -57,106 +87,164 @@ pub struct CompareJob {
 }
 
 /// What the comparison found.
-#[derive(Clone, Debug)]
-pub struct Comparison {
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CompareReport {
     /// The prior.
     pub prior: PriorSpec,
     /// The number of users, unless it is swept over.
     pub n: Option<u64>,
     /// The value that all protocols were matched to.
+    #[serde(rename = "match")]
     pub matched: Option<Wanted>,
     /// What was swept over.
+    #[serde(rename = "sweep")]
     pub swept: Option<Swept>,
     /// The metrics and errors, in the order of the columns.
+    #[serde(skip)]
     pub quantities: Vec<Quantity>,
-    /// The one that decides.
+    /// The one that protocols are ranked by.
+    #[serde(serialize_with = "sort_fields")]
+    #[schemars(with = "SortFields")]
     pub sort: Quantity,
-    /// The estimator whose errors are told.
+    /// The estimator whose errors are given.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "Name<Estimator>")]
     pub estimator: Estimator,
     /// Names of the protocols, in the order in which they were given.
+    #[serde(skip)]
     pub names: Vec<String>,
     /// One round for each value swept over; else a single one.
     pub rounds: Vec<Round>,
 }
 
+/// What protocols are ranked by.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Sort")]
+struct SortFields {
+    /// The metric, or the error.
+    metric: Name<Quantity>,
+    /// Which direction is better.
+    better: Better,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Better {
+    Lower,
+    Higher,
+}
+
+fn sort_fields<S: Serializer>(sort: &Quantity, serializer: S) -> Result<S::Ok, S::Error> {
+    let better = if sort.direction() == Some(-1.0) { Better::Lower } else { Better::Higher };
+    SortFields { metric: Name(*sort), better }.serialize(serializer)
+}
+
 /// All protocols at one value of the swept parameter, best first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Round {
-    /// The value.
+    /// The value; null if nothing is swept over.
     pub at: Option<f64>,
     /// The protocols, best first; those without a value last.
+    #[serde(rename = "protocols")]
     pub contenders: Vec<Contender>,
 }
 
 /// A protocol in a comparison.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Contender {
-    /// Its position in [`Comparison::names`].
+    /// Its name.
+    pub name: String,
+    /// Its position in [`CompareReport::names`].
+    #[serde(skip)]
     pub position: usize,
     /// The protocol, with its noise solved for and all sizes filled in; as written if it could not be matched.
     pub protocol: ProtocolSpec,
-    /// What a report costs.
-    pub work: Option<Work>,
-    /// The answers, in the order of [`Comparison::quantities`]; none if it could not be matched.
-    pub evaluations: Vec<Evaluated>,
-    /// Why it could not be matched.
-    pub mismatch: Option<Mismatch>,
     /// Whether no other is better beyond the errors.
     pub best: bool,
+    /// What a report costs; none if it could not be matched.
+    #[serde(flatten, serialize_with = "work_fields")]
+    #[schemars(with = "WorkFields")]
+    pub work: Option<Work>,
+    /// The answers, in the order of [`CompareReport::quantities`]; none if it could not be matched.
+    pub evaluations: Vec<Evaluated>,
+    /// Why it could not be matched.
+    #[serde(rename = "reason", skip_serializing_if = "Option::is_none", serialize_with = "as_optional_text")]
+    #[schemars(with = "Option<String>")]
+    pub mismatch: Option<Mismatch>,
 }
 
-impl CompareSpec {
+impl CompareRequest {
     /// A comparison of protocols under the Jeffreys prior.
     pub fn of(protocols: Vec<Written<ProtocolSpec>>) -> Self {
-        CompareSpec {
+        CompareRequest {
             protocols,
-            prior: PriorSpec::default().into(),
-            users: None,
+            prior: Written::default(),
+            n: None,
             matched: None,
             sweep: None,
-            metrics: vec![],
+            metric: vec![],
             sort: None,
             estimator: None,
-            settings: Settings::default(),
+            tolerance: None,
+            method: MethodChoice::Auto,
+            seed: 0,
         }
     }
 
     /// The job, if all of it is valid.
     ///
     /// # Errors
-    /// A protocol, the prior or a setting is out of range, the protocols have different inputs, or what is matched, swept or sorted by does not fit.
+    /// A protocol, the prior or a setting is out of range, the protocols have different inputs, or what is matched, swept or ranked by does
+    /// not fit.
     pub fn check(&self) -> Result<CompareJob> {
-        let sweep: Option<Sweep> = self.sweep.as_deref().map(str::parse).transpose()?;
+        let settings = Settings { tolerance: self.tolerance, seed: self.seed, choice: self.method.into() };
+        let sweep = self.sweep.as_ref().map(SweepRange::check).transpose()?;
         let swept = sweep.as_ref().map(|s| s.swept);
-        check_users(&self.users.into_iter().collect::<Vec<_>>())?;
-        let with_users = self.users.is_some() || swept == Some(Swept::Users);
-        let matched = self.matched.as_deref().map(|text| wanted(text, with_users)).transpose()?;
-        self.check_protocols(swept)?;
+        check_users(self.n.as_slice())?;
+        let with_users = self.n.is_some() || swept == Some(Swept::Users);
+        let matched = self.matched.as_ref().map(|matched| matched.check(with_users)).transpose()?;
+        self.check_protocols(swept, settings)?;
         if matched.is_some() && swept == Some(Swept::Epsilon) {
-            let allowed = "a sweep over a or n: with --match, epsilon is solved for";
-            return Err(Error::Setting { name: "sweep", value: "epsilon".into(), allowed });
+            return Err(Error::Together { first: "match", second: "a sweep over epsilon" });
         }
-        let quantities = self.columns(with_users, matched)?;
+        let mut quantities = self.columns(with_users, matched)?;
+        let sort = self.ranking(&quantities, matched, with_users)?;
+        if !quantities.contains(&sort) {
+            quantities.push(sort);
+        }
+        Ok(CompareJob {
+            protocols: self.protocols.clone(),
+            prior: self.prior.clone(),
+            users: self.n,
+            settings,
+            names: names(&self.protocols),
+            matched,
+            sweep,
+            quantities,
+            sort,
+            estimator: ErrorMeasure::named(None, self.estimator.as_deref())?.estimator,
+        })
+    }
+
+    /// What protocols are ranked by.
+    fn ranking(&self, columns: &[Quantity], matched: Option<Wanted>, with_users: bool) -> Result<Quantity> {
         let sort = match &self.sort {
             Some(name) => Quantity::named(name)?,
-            None => telling(&quantities, matched),
+            None => telling(columns, matched),
         };
-        if sort.direction().is_none() || (sort.needs_users() && !with_users) {
-            let allowed = match sort.direction() {
-                Some(_) => "known without a number of users: give --n, or sort by another metric",
-                None => "a metric of which more or less is better",
-            };
+        if sort.direction().is_none() {
+            let allowed = "a metric of which more or less is better";
             return Err(Error::Setting { name: "sort", value: sort.name().into(), allowed });
         }
-        let quantities =
-            if quantities.contains(&sort) { quantities } else { [quantities, vec![sort]].concat() };
-        let estimator = ErrorMeasure::named(None, self.estimator.as_deref())?.estimator;
-        let names = names(&self.protocols);
-        Ok(CompareJob { spec: self.clone(), names, matched, sweep, quantities, sort, estimator })
+        if sort.needs_users() && !with_users {
+            return Err(Error::MissingUsers { metrics: vec![sort.name()] });
+        }
+        Ok(sort)
     }
 
     /// All protocols are valid, and can do what is asked of them.
-    fn check_protocols(&self, swept: Option<Swept>) -> Result<()> {
+    fn check_protocols(&self, swept: Option<Swept>, settings: Settings) -> Result<()> {
         let same = matches!(self.prior.spec, PriorSpec::Jeffreys | PriorSpec::Symmetric { .. });
         if swept == Some(Swept::Inputs) && !same {
             let allowed = "a sweep over epsilon or n: this prior is for one number of values";
@@ -164,7 +252,7 @@ impl CompareSpec {
         }
         let mut inputs = None;
         for written in &self.protocols {
-            let found = Subject::new(written, &self.prior, self.settings)?.protocol.protocol.inputs();
+            let found = Subject::new(written, &self.prior, settings)?.protocol.protocol.inputs();
             let parameter = match swept {
                 Some(Swept::Epsilon) => Some(Parameter::Epsilon),
                 Some(Swept::Inputs) => Some(Parameter::Inputs),
@@ -191,8 +279,8 @@ impl CompareSpec {
     }
 
     fn columns(&self, with_users: bool, matched: Option<Wanted>) -> Result<Vec<Quantity>> {
-        if !self.metrics.is_empty() {
-            return self.metrics.iter().map(|name| Quantity::named(name)).collect();
+        if !self.metric.is_empty() {
+            return self.metric.iter().map(|name| Quantity::named(name)).collect();
         }
         let privacy = [Metric::WorstCasePrivacy, Metric::AveragePrivacy, Metric::EffectiveParticipation];
         let mut columns: Vec<Quantity> = privacy.map(Quantity::Metric).into();
@@ -203,25 +291,6 @@ impl CompareSpec {
         columns.extend(matched.map(|w| w.quantity).filter(|q| !columns.contains(q)));
         Ok(columns)
     }
-}
-
-/// Reads `METRIC=VALUE`.
-fn wanted(text: &str, with_users: bool) -> Result<Wanted> {
-    let allowed = "METRIC=VALUE with METRIC s_mu, s_wc, f_mu, or with --n also u_digit, rms or another error, such as s_mu=0.9 or rms=1%";
-    let wrong = || Error::Setting { name: "match", value: crate::spec::shown(text), allowed };
-    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-    let quantity = Quantity::named(name)?;
-    if !MATCHED.contains(&quantity) || (quantity.needs_users() && !with_users) {
-        return Err(wrong());
-    }
-    let value =
-        if quantity.is_share() { share(value)? } else { value.trim().parse().map_err(|_| wrong())? };
-    if !value.is_finite() || (quantity.is_share() && !(value > 0.0 && value < 1.0)) {
-        let allowed =
-            if quantity.is_share() { "above 0 and below 1, as shares are" } else { "a finite number" };
-        return Err(Error::Setting { name: quantity.name(), value: value.to_string(), allowed });
-    }
-    Ok(Wanted { quantity, value })
 }
 
 /// Utility, unless it or an error is what was matched: then privacy. Never what was matched, which is the same for all.
@@ -246,16 +315,19 @@ fn names(protocols: &[Written<ProtocolSpec>]) -> Vec<String> {
 }
 
 impl CompareJob {
-    /// The comparison. Numbers that the observer leaves out are absent from the report.
-    pub fn run(&self, observer: Observer<'_>) -> Comparison {
+    /// The comparison. If the observer stops it, the numbers that are not known by then are absent.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn run(&self, observer: Observer<'_>) -> Result<CompareReport> {
         let places = match &self.sweep {
             Some(sweep) => sweep.values.iter().copied().map(Some).collect(),
             None => vec![None],
         };
         let swept = self.sweep.as_ref().map(|s| s.swept);
-        Comparison {
-            prior: self.spec.prior.spec.clone(),
-            n: self.spec.users.filter(|_| swept != Some(Swept::Users)),
+        Ok(CompareReport {
+            prior: self.prior.spec.clone(),
+            n: self.users.filter(|_| swept != Some(Swept::Users)),
             matched: self.matched,
             swept,
             quantities: self.quantities.clone(),
@@ -263,11 +335,11 @@ impl CompareJob {
             estimator: self.estimator,
             names: self.names.clone(),
             rounds: places.into_iter().map(|at| self.round(at, observer)).collect(),
-        }
+        })
     }
 
     fn round(&self, at: Option<f64>, observer: Observer<'_>) -> Round {
-        let positions = 0..self.spec.protocols.len();
+        let positions = 0..self.protocols.len();
         let mut contenders: Vec<Contender> =
             positions.map(|position| self.contender(position, at, observer)).collect();
         let sign = self.sort.direction().unwrap_or(1.0);
@@ -290,15 +362,17 @@ impl CompareJob {
         let written = self.at(position, at);
         let n = match self.sweep.as_ref().map(|s| s.swept) {
             Some(Swept::Users) => at.map(|n| n as u64),
-            _ => self.spec.users,
+            _ => self.users,
         };
+        let name = self.names[position].clone();
         let none = |mismatch: Mismatch| Contender {
+            name: name.clone(),
             position,
             protocol: written.spec.clone(),
+            best: false,
             work: None,
             evaluations: vec![],
             mismatch: Some(mismatch),
-            best: false,
         };
         let matched = match self.matched {
             Some(wanted) => match self.solved(&written, wanted, n, observer) {
@@ -307,7 +381,7 @@ impl CompareJob {
             },
             None => written.clone(),
         };
-        let subject = match Subject::new(&matched, &self.spec.prior, self.spec.settings) {
+        let subject = match Subject::new(&matched, &self.prior, self.settings) {
             Ok(subject) => subject,
             Err(_) => {
                 return none(Mismatch::Absent(Absence::NoMethod {
@@ -321,12 +395,13 @@ impl CompareJob {
             Evaluated { quantity: *quantity, users, answer }
         };
         Contender {
+            name: name.clone(),
             position,
             protocol: subject.protocol.spec.clone(),
+            best: false,
             work: Some(Work::of(&subject.protocol.protocol)),
             evaluations: self.quantities.iter().map(evaluate).collect(),
             mismatch: None,
-            best: false,
         }
     }
 
@@ -355,7 +430,7 @@ impl CompareJob {
 
     /// A protocol at a value of the swept parameter.
     fn at(&self, position: usize, at: Option<f64>) -> Written<ProtocolSpec> {
-        let written = &self.spec.protocols[position];
+        let written = &self.protocols[position];
         let parameter = match self.sweep.as_ref().map(|s| s.swept) {
             Some(Swept::Epsilon) => Some(Parameter::Epsilon),
             Some(Swept::Inputs) => Some(Parameter::Inputs),
@@ -379,8 +454,7 @@ impl CompareJob {
         let metric = |value: f64| {
             let spec = with(value).map_err(|_| nothing())?;
             let written = Written { spec, source: written.source.clone() };
-            let subject =
-                Subject::new(&written, &self.spec.prior, self.spec.settings).map_err(|_| nothing())?;
+            let subject = Subject::new(&written, &self.prior, self.settings).map_err(|_| nothing())?;
             let users = n.filter(|_| wanted.quantity.needs_users());
             match self.answer(&subject, wanted.quantity, users, observer).value? {
                 Value::Number(e) => Ok(e),
@@ -410,13 +484,21 @@ mod tests {
     use super::*;
     use crate::spec::read_protocol;
 
-    fn spec(protocols: &[&str]) -> CompareSpec {
-        CompareSpec::of(protocols.iter().map(|p| read_protocol(p).unwrap()).collect())
+    fn request(protocols: &[&str]) -> CompareRequest {
+        CompareRequest::of(protocols.iter().map(|p| read_protocol(p).unwrap()).collect())
+    }
+
+    fn run(request: &CompareRequest) -> CompareReport {
+        request.check().unwrap().run(&unobserved).unwrap()
+    }
+
+    fn matched(text: &str) -> Option<Match> {
+        Some(text.parse().unwrap())
     }
 
     const FOUR: [&str; 4] = ["grr:a=3,eps=2", "rappor:a=3,eps=2", "oue:a=3,eps=2", "blh:a=3,eps=2"];
 
-    fn order(comparison: &Comparison, round: usize) -> Vec<&str> {
+    fn order(comparison: &CompareReport, round: usize) -> Vec<&str> {
         comparison.rounds[round].contenders.iter().map(|c| comparison.names[c.position].as_str()).collect()
     }
 
@@ -426,8 +508,8 @@ mod tests {
         for (level, best) in
             [(0.99, "grr"), (0.95, "grr"), (0.90, "oue"), (0.60, "oue"), (0.40, "rappor"), (0.10, "rappor")]
         {
-            let matched = Some(format!("s_mu={level}"));
-            let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
+            let matched = matched(&format!("s_mu={level}"));
+            let comparison = run(&CompareRequest { matched, ..request(&FOUR) });
             assert_eq!(order(&comparison, 0)[0], best, "{level}");
             let contenders = &comparison.rounds[0].contenders;
             assert!(contenders[0].best && !contenders[1].best, "{level}");
@@ -440,8 +522,8 @@ mod tests {
 
     #[test]
     fn effective_participation_at_matched_privacy_has_the_values_of_the_errata() {
-        let matched = Some("s_mu=0.9".to_owned());
-        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
+        let matched = matched("s_mu=0.9");
+        let comparison = run(&CompareRequest { matched, ..request(&FOUR) });
         for (name, expected) in
             [("grr", 0.033882), ("rappor", 0.032703), ("oue", 0.034163), ("blh", 0.031606)]
         {
@@ -457,11 +539,8 @@ mod tests {
 
     #[test]
     fn a_protocol_that_cannot_be_matched_says_why_and_comes_last() {
-        let matched = Some("s_mu=0.4".to_owned());
-        let comparison = CompareSpec { matched, ..spec(&["oue:a=3,eps=1", "grr:a=3,eps=1", "identity:a=3"]) }
-            .check()
-            .unwrap()
-            .run(&unobserved);
+        let (matched, three) = (matched("s_mu=0.4"), ["oue:a=3,eps=1", "grr:a=3,eps=1", "identity:a=3"]);
+        let comparison = run(&CompareRequest { matched, ..request(&three) });
         assert_eq!(order(&comparison, 0)[0], "grr");
         let why = |name: &str| {
             let found = comparison.rounds[0].contenders.iter().find(|c| comparison.names[c.position] == name);
@@ -473,8 +552,8 @@ mod tests {
 
     #[test]
     fn worst_case_privacy_is_matched_by_its_epsilon() {
-        let matched = Some(format!("s_wc={}", (-1.5f64).exp()));
-        let comparison = CompareSpec { matched, ..spec(&FOUR) }.check().unwrap().run(&unobserved);
+        let matched = matched(&format!("s_wc={}", (-1.5f64).exp()));
+        let comparison = run(&CompareRequest { matched, ..request(&FOUR) });
         for contender in &comparison.rounds[0].contenders {
             let epsilon = contender.protocol.parameter(Parameter::Epsilon).unwrap();
             assert!((epsilon - 1.5).abs() < 1e-8, "{epsilon}");
@@ -484,10 +563,8 @@ mod tests {
     /// Digits grow with epsilon also where n is small; the exact sums leave no doubt.
     #[test]
     fn digits_are_matched_at_a_number_of_users() {
-        let matched = Some("u_digit=1.2".to_owned());
-        let spec =
-            CompareSpec { matched, users: Some(40), ..spec(&["grr:a=3,eps=2", "erasure:a=3,reveal=0.5"]) };
-        let comparison = spec.check().unwrap().run(&unobserved);
+        let (matched, two) = (matched("u_digit=1.2"), ["grr:a=3,eps=2", "erasure:a=3,reveal=0.5"]);
+        let comparison = run(&CompareRequest { matched, n: Some(40), ..request(&two) });
         for contender in &comparison.rounds[0].contenders {
             let found = contender.number(Metric::DigitUtility);
             assert!(found.is_some_and(|e| (e.value - 1.2).abs() < 1e-8), "{contender:?}");
@@ -498,15 +575,14 @@ mod tests {
     /// The level at which each is off by one percentage point is the one at which the closed form says so.
     #[test]
     fn a_typical_error_is_matched_and_shown_in_points() {
-        let matched = Some("rms=1%".to_owned());
+        let matched = matched("rms=1%");
         let four = ["grr:a=14,eps=2", "rappor:a=14,eps=2", "oue:a=14,eps=2", "subset:a=14,k=4,eps=2"];
-        let spec = CompareSpec {
+        let comparison = run(&CompareRequest {
             matched,
-            users: Some(30_718),
-            metrics: vec!["s_mu".into(), "rms".into()],
-            ..spec(&four)
-        };
-        let comparison = spec.check().unwrap().run(&unobserved);
+            n: Some(30_718),
+            metric: vec!["s_mu".into(), "rms".into()],
+            ..request(&four)
+        });
         for contender in &comparison.rounds[0].contenders {
             let error = contender.number(TYPICAL_ERROR).unwrap();
             assert!((error.value - 0.01).abs() < 1e-9, "{contender:?}");
@@ -519,49 +595,44 @@ mod tests {
     /// What was matched is the same for all but for the last digits of the solver, and is nobody's merit.
     #[test]
     fn what_is_matched_does_not_decide() {
-        let matched = |sort: Option<&str>| CompareSpec {
-            matched: Some("s_mu=0.95".into()),
-            users: Some(1_000),
-            metrics: vec!["s_mu".into(), "rms".into()],
+        let sorted = |sort: Option<&str>| CompareRequest {
+            matched: matched("s_mu=0.95"),
+            n: Some(1_000),
+            metric: vec!["s_mu".into(), "rms".into()],
             sort: sort.map(Into::into),
-            ..spec(&FOUR)
+            ..request(&FOUR)
         };
-        let comparison = matched(None).check().unwrap().run(&unobserved);
+        let comparison = run(&sorted(None));
         assert_eq!(comparison.sort, TYPICAL_ERROR);
-        let asked = matched(Some("s_mu")).check().unwrap().run(&unobserved);
+        let asked = run(&sorted(Some("s_mu")));
         assert!(asked.rounds[0].contenders.iter().all(|c| c.best), "{:?}", asked.rounds);
     }
 
     #[test]
     fn errors_need_users_and_are_shares() {
-        let matched = |text: &str, users| CompareSpec { matched: Some(text.into()), users, ..spec(&FOUR) };
-        assert!(matches!(matched("rms=1%", None).check(), Err(Error::Setting { name: "match", .. })));
-        assert!(matches!(
-            matched("rms=1", Some(10)).check(),
-            Err(Error::Setting { name: "accuracy_rms", .. })
-        ));
-        assert!(matches!(matched("s_mu=95", None).check(), Err(Error::Share(_))));
-        let shown = matched("s_mu=0.9", Some(10)).check().unwrap();
+        let with = |text: &str, n| CompareRequest { matched: matched(text), n, ..request(&FOUR) };
+        assert!(matches!(with("rms=1%", None).check(), Err(Error::MissingUsers { .. })));
+        assert!(matches!(with("rms=1", Some(10)).check(), Err(Error::Setting { name: "accuracy_rms", .. })));
+        assert!(matches!("s_mu=95".parse::<Match>(), Err(Error::Share(_))));
+        let shown = with("s_mu=0.9", Some(10)).check().unwrap();
         assert!(shown.quantities.contains(&TYPICAL_ERROR));
     }
 
     #[test]
     fn a_sweep_over_the_inputs_shows_where_the_order_changes() {
-        let spec = CompareSpec {
-            sweep: Some("a=8..15:8".into()),
-            metrics: vec!["s_mu".into()],
+        let comparison = run(&CompareRequest {
+            sweep: Some("a=8..15:8".parse().unwrap()),
+            metric: vec!["s_mu".into()],
             sort: Some("s_mu".into()),
-            ..spec(&FOUR)
-        };
-        let comparison = spec.check().unwrap().run(&unobserved);
+            ..request(&FOUR)
+        });
         assert_eq!(comparison.rounds.len(), 8);
         assert_eq!((order(&comparison, 0)[0], order(&comparison, 7)[0]), ("blh", "grr"));
     }
 
     #[test]
     fn equals_are_both_the_best() {
-        let comparison =
-            spec(&["grr:a=3,eps=1", "grr:a=3,eps=1", "grr:a=3,eps=0.5"]).check().unwrap().run(&unobserved);
+        let comparison = run(&request(&["grr:a=3,eps=1", "grr:a=3,eps=1", "grr:a=3,eps=0.5"]));
         let best: Vec<bool> = comparison.rounds[0].contenders.iter().map(|c| c.best).collect();
         assert_eq!(best, [true, true, false]);
         assert_eq!(comparison.names[0], "grr, a = 3, epsilon = 1");
@@ -569,24 +640,21 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let refused = |spec: CompareSpec| match spec.check() {
+        let refused = |request: CompareRequest| match request.check() {
             Err(Error::Setting { name, .. }) => name,
             other => panic!("{other:?}"),
         };
-        assert_eq!(refused(spec(&[])), "protocols");
-        assert_eq!(refused(spec(&["grr:a=3,eps=1", "grr:a=4,eps=1"])), "a");
-        assert_eq!(
-            refused(CompareSpec { sweep: Some("epsilon=1..2:3".into()), ..spec(&["identity:a=3"]) }),
-            "sweep"
-        );
-        assert_eq!(refused(CompareSpec { sort: Some("rank".into()), ..spec(&FOUR) }), "sort");
-        assert_eq!(refused(CompareSpec { matched: Some("u_digit=1".into()), ..spec(&FOUR) }), "match");
-        assert_eq!(refused(CompareSpec { matched: Some("s_mu=150%".into()), ..spec(&FOUR) }), "s_mu");
-        let both = CompareSpec {
-            matched: Some("s_mu=0.5".into()),
-            sweep: Some("epsilon=1..2:3".into()),
-            ..spec(&FOUR)
-        };
-        assert_eq!(refused(both), "sweep");
+        let sweep = Some("epsilon=1..2:3".parse().unwrap());
+        assert_eq!(refused(request(&[])), "protocols");
+        assert_eq!(refused(request(&["grr:a=3,eps=1", "grr:a=4,eps=1"])), "a");
+        assert_eq!(refused(CompareRequest { sweep: sweep.clone(), ..request(&["identity:a=3"]) }), "sweep");
+        assert_eq!(refused(CompareRequest { sort: Some("rank".into()), ..request(&FOUR) }), "sort");
+        assert_eq!(refused(CompareRequest { matched: matched("ldp=1"), ..request(&FOUR) }), "match");
+        assert_eq!(refused(CompareRequest { matched: matched("s_mu=150%"), ..request(&FOUR) }), "s_mu");
+        let users = CompareRequest { matched: matched("u_digit=1"), ..request(&FOUR) };
+        assert!(matches!(users.check(), Err(Error::MissingUsers { .. })));
+        let both = CompareRequest { matched: matched("s_mu=0.5"), sweep, ..request(&FOUR) };
+        assert!(matches!(both.check(), Err(Error::Together { first: "match", .. })));
+        assert!(matches!("s_mu".parse::<Match>(), Err(Error::Setting { name: "match", .. })));
     }
 }

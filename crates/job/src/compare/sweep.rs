@@ -2,22 +2,30 @@
 
 use std::str::FromStr;
 
-use crate::error::Error;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::{Whole, count};
+use crate::error::{Error, Result};
 use crate::render::number::tidy;
+use crate::spec::shown;
 
 /// What is swept over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Swept {
     /// The LDP level of all protocols.
+    #[serde(rename = "epsilon")]
     Epsilon,
     /// The number of inputs of all protocols.
+    #[serde(rename = "a")]
     Inputs,
     /// The number of users.
+    #[serde(rename = "n")]
     Users,
 }
 
 impl Swept {
-    /// The name, as in the paper and on the command line.
+    /// The name, as in the paper.
     pub fn name(self) -> &'static str {
         match self {
             Swept::Epsilon => "epsilon",
@@ -25,6 +33,23 @@ impl Swept {
             Swept::Users => "n",
         }
     }
+}
+
+/// A range of a parameter. Values of `epsilon` and `n` grow by equal factors, those of `a` by equal steps; whole numbers are rounded, and
+/// each is taken once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepRange {
+    /// The parameter.
+    pub parameter: Swept,
+    /// Its first value, above 0.
+    pub low: f64,
+    /// Its last value.
+    pub high: f64,
+    /// Number of values, from 2 to 1000.
+    #[serde(deserialize_with = "count")]
+    #[schemars(with = "Whole")]
+    pub count: usize,
 }
 
 /// Values of a parameter.
@@ -39,16 +64,32 @@ pub struct Sweep {
 /// Most values of a sweep.
 pub const MOST_VALUES: usize = 1000;
 
-impl FromStr for Sweep {
+/// Largest value of a sweep: up to here doubles have no gaps between whole numbers.
+const MOST: f64 = 9e15;
+
+impl SweepRange {
+    /// The values, if the range is valid.
+    pub(super) fn check(&self) -> Result<Sweep> {
+        let SweepRange { parameter, low, high, count } = *self;
+        let counted = (2..=MOST_VALUES).contains(&count);
+        if !(low > 0.0 && low < high && high <= MOST && counted) {
+            let value = format!("{}={low}..{high}:{count}", parameter.name());
+            let allowed = "from above 0 up to a larger value, with 2 to 1000 values";
+            return Err(Error::Setting { name: "sweep", value, allowed });
+        }
+        Ok(Sweep { swept: parameter, values: values(parameter, low, high, count) })
+    }
+}
+
+impl FromStr for SweepRange {
     type Err = Error;
 
-    /// Reads `NAME=LO..HI:COUNT`. Values of `epsilon` and `n` grow by equal factors, those of `a` by equal steps; whole numbers are rounded, and each
-    /// is taken once.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    /// Reads `NAME=LO..HI:COUNT`.
+    fn from_str(text: &str) -> Result<Self> {
         let allowed = "NAME=LO..HI:COUNT with NAME epsilon, a or n, 0 < LO < HI and COUNT from 2 to 1000, such as epsilon=0.1..8:40";
-        let wrong = || Error::Setting { name: "sweep", value: crate::spec::shown(text), allowed };
+        let wrong = || Error::Setting { name: "sweep", value: shown(text), allowed };
         let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
-        let swept = match name.trim() {
+        let parameter = match name.trim() {
             "epsilon" | "eps" => Swept::Epsilon,
             "a" => Swept::Inputs,
             "n" => Swept::Users,
@@ -58,11 +99,11 @@ impl FromStr for Sweep {
         let (low, high) = range.split_once("..").ok_or_else(wrong)?;
         let number = |text: &str| text.trim().replace('_', "").parse::<f64>().map_err(|_| wrong());
         let (low, high, count) = (number(low)?, number(high)?, number(count)?);
-        let counted = count.fract() == 0.0 && (2.0..=MOST_VALUES as f64).contains(&count);
-        if !(low > 0.0 && low < high && high <= 9e15 && counted) {
+        if !(count.fract() == 0.0 && (2.0..=MOST_VALUES as f64).contains(&count)) {
             return Err(wrong());
         }
-        Ok(Sweep { swept, values: values(swept, low, high, count as usize) })
+        let range = SweepRange { parameter, low, high, count: count as usize };
+        range.check().map(|_| range).map_err(|_| wrong())
     }
 }
 
@@ -88,14 +129,14 @@ mod tests {
 
     #[test]
     fn sweeps_are_read() {
-        let sweep: Sweep = "epsilon=0.1..8:40".parse().unwrap();
+        let read = |text: &str| text.parse::<SweepRange>().and_then(|range| range.check()).unwrap();
+        let sweep = read("epsilon=0.1..8:40");
         assert_eq!((sweep.swept, sweep.values.len()), (Swept::Epsilon, 40));
         assert_eq!((sweep.values[0], sweep.values[39]), (0.1, 8.0));
         assert!(sweep.values.is_sorted());
-        let doubled: Sweep = "epsilon=0.5..4:4".parse().unwrap();
-        assert_eq!(doubled.values, [0.5, 1.0, 2.0, 4.0]);
-        assert_eq!("a=2..5:9".parse::<Sweep>().unwrap().values, [2.0, 3.0, 4.0, 5.0]);
-        assert_eq!("n=10..1e3:3".parse::<Sweep>().unwrap().values, [10.0, 100.0, 1000.0]);
+        assert_eq!(read("epsilon=0.5..4:4").values, [0.5, 1.0, 2.0, 4.0]);
+        assert_eq!(read("a=2..5:9").values, [2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(read("n=10..1e3:3").values, [10.0, 100.0, 1000.0]);
     }
 
     #[test]
@@ -112,7 +153,7 @@ mod tests {
             "a=nan..2:3",
             "n=0..5:3",
         ] {
-            assert!(matches!(bad.parse::<Sweep>(), Err(Error::Setting { name: "sweep", .. })), "{bad}");
+            assert!(matches!(bad.parse::<SweepRange>(), Err(Error::Setting { name: "sweep", .. })), "{bad}");
         }
     }
 }

@@ -1,5 +1,7 @@
-//! What a report costs besides privacy: bits to send, and steps for who sends and who counts.
+//! What a report costs besides privacy: bits to send, and steps of the client and the aggregator.
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use sottovoce::Protocol;
 
 /// The cost of a report.
@@ -9,8 +11,28 @@ pub struct Work {
     pub bits: f64,
     /// Random draws of the client.
     pub client: f64,
-    /// Counters or hash values that the aggregator looks at.
+    /// Counters or hash values that the aggregator evaluates.
     pub aggregator: f64,
+}
+
+/// The cost as JSON has it: nulls if there is none.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WorkFields {
+    /// Bits of a report.
+    report_bits: Option<f64>,
+    /// Random draws of the client.
+    client_draws: Option<f64>,
+    /// Counters or hash values that the aggregator evaluates.
+    aggregator_steps: Option<f64>,
+}
+
+pub(super) fn work_fields<S: Serializer>(work: &Option<Work>, serializer: S) -> Result<S::Ok, S::Error> {
+    WorkFields {
+        report_bits: work.map(|work| work.bits),
+        client_draws: work.map(|work| work.client),
+        aggregator_steps: work.map(|work| work.aggregator),
+    }
+    .serialize(serializer)
 }
 
 impl Work {

@@ -8,6 +8,7 @@ use super::schema::{report_schema, request_schema};
 use crate::accuracy::{AccuracyJob, AccuracyReport, AccuracyRequest};
 use crate::budget::{BudgetJob, BudgetReport, BudgetRequest};
 use crate::choose::{ChooseJob, ChooseReport, ChooseRequest};
+use crate::compare::{CompareJob, CompareReport, CompareRequest};
 use crate::describe::{DescribeJob, DescribeReport, DescribeRequest};
 use crate::design::{DesignJob, DesignReport, DesignRequest};
 use crate::error::{Error, Result};
@@ -139,6 +140,7 @@ jobs! {
     Users "users": UsersRequest => UsersJob => UsersReport;
     Design "design": DesignRequest => DesignJob => DesignReport;
     Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
+    Compare "compare": CompareRequest => CompareJob => CompareReport;
 }
 
 /// A request that would do.

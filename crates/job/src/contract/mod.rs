@@ -27,5 +27,5 @@ pub use method::MethodChoice;
 pub(crate) use name::{Name, NameOrAll, Named, by_name};
 pub use number::Number;
 pub(crate) use number::{number, optional_number};
-pub(crate) use text::{as_text, as_texts};
+pub(crate) use text::{as_optional_text, as_text, as_texts};
 pub(crate) use whole::{OneOrMore, Whole, count, one_or_more, optional_count, optional_whole, whole};

@@ -5,7 +5,7 @@ use sottovoce::estimate::Estimator;
 use sottovoce::{Evaluation, Metric};
 
 use super::{EDUCATION, education};
-use crate::compare::{CompareSpec, Contender, Round};
+use crate::compare::{CompareRequest, Contender, Round};
 use crate::error::Result;
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec};
@@ -52,12 +52,12 @@ pub(super) fn ladder() -> Result<(Vec<String>, Vec<Rung>)> {
     let mut names = Vec::new();
     let mut rungs = Vec::new();
     for epsilon in EPSILONS {
-        let mut comparison = CompareSpec {
-            metrics: METRICS.map(String::from).to_vec(),
-            ..CompareSpec::of(candidates(epsilon).into_iter().map(Written::from).collect())
+        let mut comparison = CompareRequest {
+            metric: METRICS.map(String::from).to_vec(),
+            ..CompareRequest::of(candidates(epsilon).into_iter().map(Written::from).collect())
         }
         .check()?
-        .run(&sottovoce::unobserved);
+        .run(&sottovoce::unobserved)?;
         let round = comparison.rounds.remove(0);
         let typical_errors =
             round.contenders.iter().map(|c| typical_error(&c.protocol)).collect::<Result<_>>()?;

@@ -9,7 +9,7 @@ use sottovoce::metric::{Answer, Value};
 
 use crate::accuracy::AccuracyReport;
 use crate::collection::Summary;
-use crate::compare::{Comparison, Contender};
+use crate::compare::{CompareReport, Contender};
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::estimate::EstimateReport;
@@ -109,7 +109,7 @@ pub fn users(report: &UsersReport) -> String {
 }
 
 /// The report of the job `compare`: one line for each value swept over, protocol and metric.
-pub fn comparison(report: &Comparison) -> String {
+pub fn comparison(report: &CompareReport) -> String {
     let header = ["swept", "at", "place", "protocol", "noise", "best", "bits", "client", "aggregator"];
     let header = header.into_iter().chain(["metric", "n", "value", "error", "method", "reason", "warning"]);
     let header: [String; 16] = std::array::from_fn(|i| header.clone().nth(i).unwrap_or_default().into());
@@ -123,7 +123,7 @@ pub fn comparison(report: &Comparison) -> String {
     table(header, rows)
 }
 
-fn contender_rows(report: &Comparison, contender: &Contender, head: [String; 3]) -> Vec<[String; 16]> {
+fn contender_rows(report: &CompareReport, contender: &Contender, head: [String; 3]) -> Vec<[String; 16]> {
     let noise = contender.protocol.noise().and_then(|p| contender.protocol.parameter(p));
     let work = |of: fn(&crate::compare::Work) -> f64| {
         contender.work.as_ref().map(|w| number(of(w))).unwrap_or_default()

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use sottovoce::metric::{Answer, Value};
 use sottovoce::posterior::Summary;
 
-use crate::compare::{Comparison, Contender, Round};
+use crate::compare::Contender;
 use crate::demo::DemoReport;
 use crate::estimate::{Column, EstimateReport};
 use crate::posterior::PosteriorReport;
@@ -44,42 +44,6 @@ fn in_lines(value: &Json) -> String {
 pub fn collection(report: &crate::collection::Summary) -> String {
     let facts = report.facts.iter().map(|(name, value)| (*name, compact(value)));
     object(&facts.chain([("notes", compact(&report.notes))]).collect::<Vec<_>>())
-}
-
-/// The report of the job `compare`.
-pub fn comparison(report: &Comparison) -> String {
-    let matched = report.matched.map(|w| json!({"metric": w.quantity.name(), "value": w.value}));
-    let better = if report.sort.direction() == Some(-1.0) { "lower" } else { "higher" };
-    let round = |round: &Round| {
-        let contenders: Vec<Json> = round.contenders.iter().map(|c| contender(report, c)).collect();
-        compact(&json!({"at": round.at, "protocols": contenders}))
-    };
-    object(&[
-        ("prior", compact(&report.prior)),
-        ("n", compact(&report.n)),
-        ("match", compact(&matched)),
-        ("sweep", compact(&report.swept.map(|s| s.name()))),
-        ("sort", compact(&json!({"metric": report.sort.name(), "better": better}))),
-        ("estimator", compact(&report.estimator.name())),
-        ("rounds", lines(report.rounds.iter().map(round))),
-    ])
-}
-
-fn contender(report: &Comparison, contender: &Contender) -> Json {
-    let work = contender.work;
-    let mut json = json!({
-        "name": report.names[contender.position],
-        "protocol": contender.protocol,
-        "best": contender.best,
-        "report_bits": work.map(|w| w.bits),
-        "client_draws": work.map(|w| w.client),
-        "aggregator_steps": work.map(|w| w.aggregator),
-        "evaluations": contender.evaluations.iter().map(evaluated).collect::<Vec<Json>>(),
-    });
-    if let Some(mismatch) = &contender.mismatch {
-        json["reason"] = json!(mismatch.to_string());
-    }
-    json
 }
 
 /// The report of the job `posterior`.

@@ -16,7 +16,7 @@ use crate::accuracy::AccuracyReport;
 use crate::budget::BudgetReport;
 use crate::choose::ChooseReport;
 use crate::collection::Summary;
-use crate::compare::Comparison;
+use crate::compare::CompareReport;
 use crate::demo::DemoReport;
 use crate::describe::DescribeReport;
 use crate::design::DesignReport;
@@ -90,6 +90,7 @@ render_serialised!(
     UsersReport => users,
     DesignReport => design,
     ChooseReport => choose,
+    CompareReport => comparison,
 );
 
 macro_rules! render {
@@ -112,7 +113,6 @@ macro_rules! render {
 
 render!(
     PosteriorReport => posterior,
-    Comparison => comparison,
     DemoReport => demo,
     Summary => collection,
     EstimateReport => estimate,

@@ -128,7 +128,7 @@ fn target_verdict(report: &ChooseReport) -> String {
     let needed = report
         .needed
         .filter(agrees)
-        .map(|n| format!("; asymptotically, about {n} users are needed"))
+        .map(|n| format!("; asymptotically, about {n} users {}", enough_words(report)))
         .unwrap_or_default();
     match (report.wanted, report.enough) {
         (None, _) => String::new(),
@@ -136,6 +136,11 @@ fn target_verdict(report: &ChooseReport) -> String {
         (_, Some(false)) => format!(" That is not enough for the target{needed}."),
         (_, None) => format!(" Whether that is enough for the target is within the error{needed}."),
     }
+}
+
+/// What is said of the number of users that it takes.
+fn enough_words(report: &ChooseReport) -> &'static str {
+    if report.enough == Some(true) { "would be enough" } else { "are needed" }
 }
 
 /// How far estimates are off, and whether that is good enough.
@@ -177,13 +182,16 @@ fn error_verdict(report: &ChooseReport, found: &Evaluation) -> String {
         return String::new();
     };
     let wanted = match measure.distance {
-        Distance::RootMeanSquare => points(most),
+        Distance::RootMeanSquare => {
+            let points = points(most);
+            format!("{points} {}", points_word(&points))
+        }
         _ => rounded(most, 6),
     };
     let about = if found.method == Method::MonteCarlo { "about " } else { "" };
     // With the smallest level the number of users is the one given.
     let differs = report.needed.filter(|needed| *needed != report.n);
-    let needed = differs.map(|n| format!("; {about}{n} users are needed")).unwrap_or_default();
+    let needed = differs.map(|n| format!("; {about}{n} users {}", enough_words(report))).unwrap_or_default();
     match report.enough {
         Some(true) => format!(" That meets the target of {wanted}{needed}."),
         Some(false) => format!(" That misses the target of {wanted}{needed}."),

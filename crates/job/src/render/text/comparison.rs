@@ -4,7 +4,7 @@ use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{WIDTH, prior_text};
-use crate::compare::{Comparison, Contender, Round, Swept, Wanted};
+use crate::compare::{CompareReport, Contender, Round, Swept, Wanted};
 use crate::quantity::{Quantity, TYPICAL_ERROR};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{level, points_word, rounded};
@@ -13,8 +13,8 @@ use crate::spec::Parameter;
 /// Significant digits in the table.
 const DIGITS: i32 = 5;
 
-/// The report of the job `compare`: a table and who is best, or a chart over the sweep and who is best where.
-pub fn comparison(report: &Comparison) -> Document {
+/// The report of the job `compare`: a table and the best protocol, or a chart over the sweep and the best protocol at each value.
+pub fn comparison(report: &CompareReport) -> Document {
     let mut document = Document::default();
     document.title("Protocols side by side");
     heading(&mut document, report);
@@ -33,7 +33,7 @@ pub fn comparison(report: &Comparison) -> Document {
     document
 }
 
-fn heading(document: &mut Document, report: &Comparison) {
+fn heading(document: &mut Document, report: &CompareReport) {
     document.fact("Prior", prior_text(&report.prior));
     let inputs = |c: &Contender| c.protocol.parameter(Parameter::Inputs);
     let a = report.rounds.iter().flat_map(|r| &r.contenders).find_map(inputs);
@@ -44,9 +44,9 @@ fn heading(document: &mut Document, report: &Comparison) {
         document.fact("Users", n.to_string());
     }
     if let Some(wanted) = report.matched {
-        document.fact("Matched", format!("{} for all, by their epsilon", matched(wanted)));
+        document.fact("Matched", format!("{} for all, by choosing epsilon", matched(wanted)));
     }
-    document.fact("Sorted by", format!("{}, {}", report.sort.symbol(), better(report.sort)));
+    document.fact("Ranked by", format!("{}, {}", report.sort.symbol(), better(report.sort)));
     document.line(Emphasis::Plain, "");
 }
 
@@ -93,12 +93,12 @@ fn axis_name(quantity: Quantity) -> String {
     format!("{}{unit}, {}", quantity.symbol(), better(quantity))
 }
 
-/// What decides, as it is shown.
-fn deciding(report: &Comparison, contender: &Contender) -> Option<Evaluation> {
+/// What protocols are ranked by, as it is shown.
+fn deciding(report: &CompareReport, contender: &Contender) -> Option<Evaluation> {
     contender.number(report.sort).map(|e| in_unit(report.sort, e))
 }
 
-fn table(report: &Comparison, round: &Round) -> Table {
+fn table(report: &CompareReport, round: &Round) -> Table {
     let noisy = round.contenders.iter().any(|contender| contender.protocol.noise().is_some());
     let noise = if noisy { vec!["epsilon".to_owned()] } else { vec![] };
     let symbols = report.quantities.iter().map(|q| column(*q));
@@ -158,13 +158,13 @@ fn error(contender: &Contender, quantity: Quantity) -> String {
 }
 
 /// Who is best, and by how much.
-fn verdict(report: &Comparison, round: &Round) -> String {
+fn verdict(report: &CompareReport, round: &Round) -> String {
     let (symbol, sort) = (report.sort.symbol(), report.sort);
     let name = |c: &Contender| report.names[c.position].clone();
     let best: Vec<&Contender> = round.contenders.iter().filter(|c| c.best).collect();
     let next = round.contenders.iter().find(|c| !c.best && c.number(sort).is_some());
     match (&best[..], next) {
-        ([], _) => format!("No protocol has a {symbol} here."),
+        ([], _) => format!("No protocol has a value of {symbol}."),
         ([winner], Some(next)) => {
             let (high, low) = (
                 deciding(report, winner).map_or(f64::NAN, |e| e.value),
@@ -180,7 +180,7 @@ fn verdict(report: &Comparison, round: &Round) -> String {
                 name(next)
             )
         }
-        ([winner], None) => format!("* {} is the only one with a {symbol}.", name(winner)),
+        ([winner], None) => format!("* {} is the only one with a value of {symbol}.", name(winner)),
         (several, _) => {
             let names: Vec<String> = several.iter().map(|c| name(c)).collect();
             format!(
@@ -192,7 +192,7 @@ fn verdict(report: &Comparison, round: &Round) -> String {
     }
 }
 
-fn legend(report: &Comparison) -> String {
+fn legend(report: &CompareReport) -> String {
     let words = report.quantities.iter().map(|quantity| match quantity {
         Quantity::Metric(metric) => format!("{}: {}.", metric.symbol(), metric.meaning()),
         Quantity::Error(distance) => {
@@ -203,13 +203,13 @@ fn legend(report: &Comparison) -> String {
     });
     let words: Vec<String> = words.collect();
     format!(
-        "{} bits: length of a report; client: random draws it takes; server: counters or hashes that the aggregator looks at.",
+        "{} bits: length of a report; client: random draws per report; server: counters or hashes that the aggregator evaluates per report.",
         words.join(" ")
     )
 }
 
 /// The deciding metric of each protocol.
-fn bars(report: &Comparison, round: &Round) -> Chart {
+fn bars(report: &CompareReport, round: &Round) -> Chart {
     let names = round
         .contenders
         .iter()
@@ -241,7 +241,7 @@ fn bars(report: &Comparison, round: &Round) -> Chart {
     .saying(verdict(report, round).trim_start_matches("* ").to_owned())
 }
 
-fn circumstances(report: &Comparison) -> String {
+fn circumstances(report: &CompareReport) -> String {
     let mut parts = vec![prior_text(&report.prior)];
     parts.extend(report.n.map(|n| format!("n = {n}")));
     parts.extend(report.matched.map(|wanted| format!("at {}", matched(wanted))));
@@ -249,7 +249,7 @@ fn circumstances(report: &Comparison) -> String {
 }
 
 /// The deciding metric of each protocol over the sweep.
-fn curves(report: &Comparison) -> Chart {
+fn curves(report: &CompareReport) -> Chart {
     let swept = report.swept.unwrap_or(Swept::Epsilon);
     let x = if swept == Swept::Inputs { Scale::Linear } else { Scale::Logarithmic };
     let ends = report.rounds.first().and_then(|r| r.at).zip(report.rounds.last().and_then(|r| r.at));
@@ -281,7 +281,7 @@ fn curves(report: &Comparison) -> Chart {
 }
 
 /// Who is best where: from, to, and the names.
-fn stretches(report: &Comparison) -> Vec<(f64, f64, String)> {
+fn stretches(report: &CompareReport) -> Vec<(f64, f64, String)> {
     let mut stretches: Vec<(f64, f64, String)> = Vec::new();
     for round in &report.rounds {
         let mut best: Vec<usize> = round.contenders.iter().filter(|c| c.best).map(|c| c.position).collect();
@@ -298,7 +298,7 @@ fn stretches(report: &Comparison) -> Vec<(f64, f64, String)> {
     stretches
 }
 
-fn winners(report: &Comparison) -> Table {
+fn winners(report: &CompareReport) -> Table {
     let mut table = Table::new([format!("best {}", report.sort.symbol()), "from".into(), "to".into()]);
     for (from, to, names) in stretches(report) {
         table.row(Emphasis::Plain, [names, rounded(from, 5), rounded(to, 5)]);
@@ -307,7 +307,7 @@ fn winners(report: &Comparison) -> Table {
 }
 
 /// Reasons and warnings, each once.
-fn remarks(report: &Comparison) -> Vec<String> {
+fn remarks(report: &CompareReport) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for contender in report.rounds.iter().flat_map(|r| &r.contenders) {
         let name = &report.names[contender.position];
@@ -329,7 +329,7 @@ fn remarks(report: &Comparison) -> Vec<String> {
     let more = remarks.len().saturating_sub(SHOWN);
     remarks.truncate(SHOWN);
     if more > 0 {
-        remarks.push(format!("and {more} more remarks of this kind; --format csv has all of them"));
+        remarks.push(format!("and {more} more remarks like these; the CSV output has all of them"));
     }
     remarks
 }
