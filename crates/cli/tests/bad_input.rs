@@ -202,7 +202,7 @@ fn bad_settings_are_refused() {
     refused(&metrics(&["--metric", "ldp,"]), &["metric = `` is not a name", "none at its end"]);
     refused(
         &metrics(&["--metric", "u_digit,i_y_p"]),
-        &["metric = u_digit,i_y_p is not known without a number of users; give one with --n"],
+        &["the number of users n is missing; u_digit, i_y_p cannot be computed", "--n"],
     );
     refused(&metrics(&["--n", "0"]), &["a whole number of 1 or more"]);
     refused(&metrics(&["--n", "1.5"]), &["a whole number of 1 or more"]);
