@@ -41,7 +41,7 @@ fn section(document: &mut Document, report: &BudgetReport, account: &Account) {
     }
     if let (Some(limit), Some(left)) = (account.limit, account.left) {
         let emphasis = if is_exceeded(left) { Emphasis::Warning } else { Emphasis::Strong };
-        document.paragraph(emphasis, INDENT, WIDTH, &what_is_left(limit, left, account.together.bracketed));
+        document.paragraph(emphasis, INDENT, WIDTH, &what_is_left(account, limit, left));
     }
     if let Some(chart) = spending(report, account) {
         document.picture(chart);
@@ -66,19 +66,21 @@ fn exceeded(account: &Account) -> Option<String> {
         Metric::LocalPrivacyLevel => format!("LDP at most {limit}"),
         metric => format!("{} at least {limit}", metric.symbol()),
     };
-    let verb = if account.together.bracketed { "may be exceeded" } else { "is exceeded" };
-    is_exceeded(left).then(|| format!("The limit {limit} {verb}."))
+    let words = if account.together.bracketed { "Limit possibly not met" } else { "Limit not met" };
+    is_exceeded(left).then(|| format!("{words}: {limit}."))
 }
 
-fn what_is_left(limit: f64, left: Left, bracketed: bool) -> String {
+/// What is left of the limit by the value of all together, and by the bound.
+fn what_is_left(account: &Account, limit: f64, left: Left) -> String {
+    let over = if account.metric == Metric::LocalPrivacyLevel { "exceeded" } else { "missed" };
     let words = |left: Option<f64>| match left {
-        Some(left) if left < 0.0 => format!("exceeded by {}", short(-left)),
+        Some(left) if left < 0.0 => format!("{over} by {}", short(-left)),
         Some(left) => format!("{} left", short(left)),
         None => "not known".into(),
     };
     let doubt = match left.together {
-        Some(left) if bracketed && left < 0.0 => "may be ",
-        Some(_) if bracketed => "at least ",
+        Some(left) if account.together.bracketed && left < 0.0 => "possibly ",
+        Some(_) if account.together.bracketed => "at least ",
         _ => "",
     };
     format!("Limit {limit}: {doubt}{} (by the bound: {}).", words(left.together), words(left.bound))

@@ -106,7 +106,7 @@ fn certificate(document: &mut Document, report: &BestProtocol) {
             proof(certificate)
         ),
         Proof::Information { gap, .. } => format!(
-            "Certified: no protocol that meets the requirement tells more than {} nats more about P by one report.",
+            "Certified: one report of any other protocol that meets the requirement tells at most {} nats more about P.",
             rounded(*gap, 2)
         ),
     };

@@ -64,7 +64,7 @@ fn words(metric: Metric) -> (&'static str, &'static str) {
     match metric {
         Metric::LocalPrivacyLevel => ("Privacy spent in the worst case", "LDP level, lower is more private"),
         _ => {
-            ("Privacy spent on average", "% of a user's private information revealed, lower is more private")
+            ("Privacy spent on average", "% of private information revealed, lower is more private")
         }
     }
 }
