@@ -30,7 +30,7 @@ impl From<Evaluation> for Reached {
     }
 }
 
-/// The smallest level that is looked at.
+/// The smallest level that is tried.
 const LEAST: f64 = 1e-6;
 
 /// Relative width of the bracket around the level of a closed form.
@@ -39,7 +39,7 @@ const EXACT: f64 = 1e-13;
 /// Relative width of the bracket around the level of a metric, whose asymptote has an error of some 1e-4 anyway.
 const CLOSE: f64 = 1e-6;
 
-/// So little above the target, in nats, is at the target.
+/// An excess over the target below this, in nats, counts as zero.
 const FLAT: f64 = 1e-9;
 
 /// Most values of a curve within its bracket.
@@ -96,7 +96,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// By a closed form of the error: the level that is given reaches it, and a hair less does not.
+    /// By a closed form of the error: this level reaches it, and a slightly smaller one does not.
     fn exact_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Evaluation> {
         let reaches =
             |epsilon: f64| Some(self.error_at(family, epsilon, wanted.measure)?.value <= wanted.most);
@@ -121,7 +121,7 @@ impl Chooser<'_> {
         Some(Evaluation::new(level, error.max(CLOSE * level), Method::Asymptote))
     }
 
-    /// By simulation: a level at which the error is the one wanted, as far as can be told.
+    /// By simulation: a level at which the error is the wanted one, within the error of the simulation.
     fn simulated_level(&self, family: Family, wanted: ExpectedError, most: f64) -> Option<Reached> {
         // The typical error of the linear estimate, and what power of it the wanted error is like.
         let shape = |epsilon: f64| Some(self.error_at(family, epsilon, ErrorMeasure::default())?.value);

@@ -1,9 +1,9 @@
 //! The job `choose`: which protocol, which epsilon, and are there enough users?
 //!
-//! All usual protocols are tuned to the requirement, and the optimum of [`sottovoce::design`] is added where it can be found. They are ranked by what is
-//! wanted (`Criterion`): the error where an error is wanted, else what many users' reports teach; then the best two are judged at the number
-//! of users asked for, with the finite-n metrics. Without a requirement the smallest epsilon is looked for that reaches the target (`level`).
-//! Everything is compared exactly; levels lose digits where they are shown, and nowhere else.
+//! All usual protocols are tuned to the requirement, and the optimum of [`sottovoce::design`] is added where it can be found. They are ranked by
+//! what is wanted (`Criterion`): by the error if an error is wanted, else by the asymptotic utility. Then the best two are judged at the given
+//! number of users, with the finite-n metrics. Without a requirement, the smallest epsilon that reaches the target is found (`level`).
+//! Everything is compared exactly; levels are rounded only where they are shown.
 
 mod lead;
 mod level;
@@ -420,7 +420,7 @@ impl Chooser<'_> {
 
     /// The metric that counts, at the number of users.
     fn at_users(&self, protocol: &Protocol, choice: Choice) -> MetricEvaluation {
-        // To a fiftieth of a digit, unless the user wants otherwise.
+        // To a fiftieth of a digit by default.
         let tolerance = self.job.settings.tolerance.unwrap_or(DIGIT * (self.job.inputs() as f64 - 1.0));
         let settings = Settings { choice, tolerance: Some(tolerance), ..self.job.settings };
         let (metric, users) = (self.job.metric(), Some(self.job.users));
@@ -433,10 +433,10 @@ impl Chooser<'_> {
 
     fn choosable(&self, runner: &Runner) -> Choosable {
         let analysis = self.analysis(&runner.protocol);
-        let told =
+        let evaluate =
             |metric: Metric| MetricEvaluation { metric, users: None, answer: analysis.answer(metric, None) };
-        let mut evaluations: Vec<MetricEvaluation> = METRICS.map(told).into();
-        // Where an error is wanted, no digits need be found.
+        let mut evaluations: Vec<MetricEvaluation> = METRICS.map(evaluate).into();
+        // If an error is wanted, digits are not needed.
         if self.job.accuracy().is_none() {
             let exact = self.at_users(&runner.protocol, self.job.settings.choice);
             let known = exact.answer.number().is_some();
@@ -619,7 +619,7 @@ mod tests {
         }
     }
 
-    /// By rounding levels before comparing, OUE at 1.1 was preferred to subsets that reach the target at 1.05, and 1.1 was told where 1.02 does.
+    /// By rounding levels before comparing, OUE at 1.1 was preferred to subsets that reach the target at 1.05, and 1.1 was given where 1.02 is enough.
     #[test]
     fn levels_are_compared_before_they_are_rounded() {
         for (inputs, users, most) in [(41, 31_978, 1.05), (14, 30_718, 1.02)] {

@@ -1,4 +1,4 @@
-//! Protocols in the running, and who is ahead.
+//! Protocols that may be chosen, and which is ahead.
 
 use sottovoce::estimate::Estimator;
 use sottovoce::{Evaluation, Method, Protocol};
@@ -15,11 +15,11 @@ pub(super) enum Criterion {
     Level,
     /// The error at the level that is allowed.
     Error,
-    /// What many users' reports teach at the level that is allowed, `U_as`.
+    /// The asymptotic utility at the level that is allowed, `U_as`.
     Utility,
 }
 
-/// A protocol in the running.
+/// A protocol that may be chosen.
 pub(super) struct Runner {
     pub name: &'static str,
     pub protocol: Protocol,
@@ -32,13 +32,13 @@ pub(super) struct Runner {
     pub error: Option<Evaluation>,
 }
 
-/// A design is as good as a protocol with a name where its utility is no larger than by this, or its error no smaller than by this part.
+/// A design counts as equal to a protocol with a name if its utility is larger by at most this, or its error smaller by at most this share.
 const SAME: f64 = 1e-4;
 
 /// Scores that differ by less, relative to the larger, belong to one protocol under two names.
 const ONE: f64 = 1e-9;
 
-/// So many protocols are judged by an estimator that takes long.
+/// Number of protocols that are judged by an estimator that takes long.
 pub(super) const SHORT_LIST: usize = 2;
 
 impl Runner {

@@ -243,7 +243,7 @@ impl CompareRequest {
         Ok(sort)
     }
 
-    /// All protocols are valid, and can do what is asked of them.
+    /// All protocols are valid, and have the parameter that is swept over.
     fn check_protocols(&self, swept: Option<Swept>, settings: Settings) -> Result<()> {
         let same = matches!(self.prior.spec, PriorSpec::Jeffreys | PriorSpec::Symmetric { .. });
         if swept == Some(Swept::Inputs) && !same {
@@ -305,7 +305,7 @@ fn telling(quantities: &[Quantity], matched: Option<Wanted>) -> Quantity {
     utilities.iter().find(shown).or(other).copied().unwrap_or(Metric::EffectiveParticipation.into())
 }
 
-/// The kind of each protocol, or all of its parameters where that would not tell it apart.
+/// The kind of each protocol, with all of its parameters if two have the same kind.
 fn names(protocols: &[Written<ProtocolSpec>]) -> Vec<String> {
     let name = |written: &Written<ProtocolSpec>| {
         let same = protocols.iter().filter(|other| other.spec.name() == written.spec.name()).count();
@@ -346,7 +346,7 @@ impl CompareJob {
         let key = |c: &Contender| c.number(self.sort).map_or(f64::NEG_INFINITY, |e| sign * e.value);
         contenders.sort_by(|l, r| key(r).total_cmp(&key(l)));
         let best = contenders.first().and_then(|c| c.number(self.sort));
-        // What was matched is the same for all, as far as it was solved for.
+        // What was matched is the same for all, up to the error of the solver.
         let same = self.matched.is_some_and(|wanted| wanted.quantity == self.sort);
         for contender in &mut contenders {
             let behind = |e: Evaluation, best: Evaluation| {
@@ -592,7 +592,7 @@ mod tests {
         assert!(level > 1.0 && level < 1.02, "{level}");
     }
 
-    /// What was matched is the same for all but for the last digits of the solver, and is nobody's merit.
+    /// What was matched differs only by the error of the solver, so it does not rank the protocols.
     #[test]
     fn what_is_matched_does_not_decide() {
         let sorted = |sort: Option<&str>| CompareRequest {

@@ -1,7 +1,7 @@
-//! The job `users`: how many users a wanted utility takes, and how many true values would do instead.
+//! The job `users`: how many users a target needs, and how many true values would be enough.
 //!
-//! The smallest `n` whose `U^digit` (or `U^distr`) reaches the target is found by a search on [`Analysis`]. The truth is asked the same:
-//! how many true values tell as much about `P`. The quotient of the two numbers is what a report is worth at this `n`, and tends to the
+//! The smallest `n` whose `U^digit` (or `U^distr`) reaches the target is found by a search on [`Analysis`]. The same search
+//! finds how many true values tell as much about `P`. The quotient of the two numbers is what a report is worth at this `n`, and tends to the
 //! effective participation `F_μ`. Instead of a utility, an [`ExpectedError`] of the estimated frequencies can be wanted.
 
 mod expected_error;
