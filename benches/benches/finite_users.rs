@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sottovoce::evaluation::Evaluation;
 use sottovoce::information::{
-    Choice, Options, distribution_information, tally_information, tally_utility, users_side_of,
+    Choice, InformationOptions, distribution_information, tally_information, tally_utility, users_side_of,
 };
-use sottovoce::special::ln_gamma;
+use sottovoce::numerics::special::ln_gamma;
 use sottovoce::{Prior, Protocol};
 use stopwatch::{once, peak_memory, ratio, shortest};
 
@@ -30,7 +30,7 @@ fn main() {
 fn against_the_papers_sum() {
     let (epsilon, n) = (2.0, 60);
     let (protocol, prior) = (Protocol::grr(3, epsilon).unwrap(), Prior::jeffreys(3).unwrap());
-    let ours = || distribution_information(&protocol, &prior, n, &Options::default()).unwrap();
+    let ours = || distribution_information(&protocol, &prior, n, &InformationOptions::default()).unwrap();
     let (slow, literal) = once(|| papers_sum(epsilon, n as usize));
     let (fast, found) = (shortest(ours), ours());
     println!("I(Y;P) of GRR, a = 3, n = {n}, eps = {epsilon}, Jeffreys");
@@ -131,7 +131,7 @@ fn growth(name: &str, variable: &str, sizes: &[usize], case: Asked<'_>) {
     for &size in sizes {
         let (protocol, n, choice) = case(size);
         let prior = Prior::jeffreys(protocol.inputs()).unwrap();
-        let options = Options { choice, tolerance: 0.05, ..Options::default() };
+        let options = InformationOptions { choice, tolerance: 0.05, ..InformationOptions::default() };
         let (time, found) = once(|| distribution_information(&protocol, &prior, n, &options).unwrap());
         let power = last.map_or_else(String::new, |(before, last)| {
             format!("like {variable}^{:.1}", ratio(time, last).ln() / (size as f64 / before as f64).ln())
@@ -156,7 +156,8 @@ fn reaches() {
         (Protocol::lh(64, 4, 1.0), 10_000, 0.1),
     ];
     for (protocol, n, tolerance) in distribution {
-        let (protocol, options) = (protocol.unwrap(), Options { tolerance, ..Options::default() });
+        let (protocol, options) =
+            (protocol.unwrap(), InformationOptions { tolerance, ..InformationOptions::default() });
         let prior = Prior::jeffreys(protocol.inputs()).unwrap();
         let (time, found) = once(|| distribution_information(&protocol, &prior, n, &options).unwrap());
         reached("I(Y;P)", &protocol, n, tolerance, found, time);
@@ -169,9 +170,12 @@ fn reaches() {
     for (protocol, n, tolerance) in tallies {
         let protocol = protocol.unwrap();
         let prior = Prior::jeffreys(protocol.inputs()).unwrap();
-        let users = users_side_of(&prior, n, &Options::default()).unwrap();
+        let users = users_side_of(&prior, n, &InformationOptions::default()).unwrap();
         // The utility is a share of H(T).
-        let options = Options { tolerance: tolerance * users.tally().value, ..Options::default() };
+        let options = InformationOptions {
+            tolerance: tolerance * users.tally().value,
+            ..InformationOptions::default()
+        };
         let utility =
             || tally_utility(tally_information(&protocol, &prior, n, &options).unwrap(), users.tally());
         let (time, found) = once(utility);

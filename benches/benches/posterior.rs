@@ -6,7 +6,7 @@ use std::time::Duration;
 use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use sottovoce::information::Choice;
-use sottovoce::posterior::{Options, exact_draws, posterior};
+use sottovoce::posterior::{PosteriorOptions, exact_draws, posterior};
 use sottovoce::prior::Dirichlet;
 use sottovoce::protocol::GeneralisedRandomisedResponse;
 use sottovoce::{Output, Prior, Protocol, Tallies};
@@ -58,7 +58,8 @@ fn randomised_response(a: usize, n: usize) {
     let ((wall, draws), cpu) = with_cpu(|| exact_draws(&response, &tallies, &prior, 1000, 1).unwrap());
     println!("  {} exact independent draws: {cpu:.3?} CPU, {wall:.3?}, {}", draws.p.len(), memory());
     let prior = Prior::Dirichlet(prior);
-    let ((wall, _), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &Options::default()).unwrap());
+    let ((wall, _), cpu) =
+        with_cpu(|| posterior(&protocol, &prior, &tallies, &PosteriorOptions::default()).unwrap());
     println!("  all marginals, evidence, 4000 draws: {cpu:.3?} CPU, {wall:.3?}, {}", memory());
 }
 
@@ -72,7 +73,7 @@ fn many_reports(a: usize) {
         let counts = p.iter().map(count).enumerate().map(|(y, count)| (Output::Index(y), count));
         let tallies = Tallies::new(&protocol, counts.collect::<Vec<_>>()).unwrap();
         let of = |choice: Choice| {
-            let options = Options { choice, unconverged: true, ..Options::default() };
+            let options = PosteriorOptions { choice, unconverged: true, ..PosteriorOptions::default() };
             with_cpu(|| posterior(&protocol, &prior, &tallies, &options).unwrap()).1.as_secs_f64()
         };
         let (exact, chains) = (of(Choice::Exact), of(Choice::MonteCarlo));
@@ -87,7 +88,7 @@ fn unary_encoding(a: usize, n: usize, epsilon: f64) {
         "OUE a = {a}, n = {n}, eps = {epsilon}, Jeffreys, {} different patterns",
         tallies.counts().len()
     );
-    let options = Options { unconverged: true, ..Options::default() };
+    let options = PosteriorOptions { unconverged: true, ..PosteriorOptions::default() };
     let ((wall, found), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &options).unwrap());
     println!("  {:?}", found.diagnostics.unwrap());
     println!("  {cpu:.1?} CPU, {wall:.1?}, {}", memory());

@@ -67,7 +67,7 @@ pub(crate) fn enforced(
         });
     }
     let work = || admission::allowing(limits.max_memory, work);
-    let done = run.stop.run(threads.map(usize::from), work);
+    let done = run.stop.run(threads.map(usize::from), work).map_err(NumbersError::from);
     match done {
         Ok(Ok(())) if is_cut() => Err(cut(Told::SoFar, None)),
         // What a job says of a number that was cut off is not the reason.

@@ -2,28 +2,22 @@
 
 pub mod accuracy;
 pub mod design;
-pub mod dirichlet_mean;
-pub mod error;
 pub mod estimate;
-pub mod evaluation;
-pub mod expectation;
+#[doc(hidden)]
 pub mod fisher;
 pub mod information;
+#[doc(hidden)]
 pub mod leakage;
 mod likelihood;
 mod mcmc;
 pub mod metric;
-pub mod optimal_parameter;
-pub mod output;
-mod panels;
+mod model;
+#[doc(hidden)]
+pub mod numerics;
 pub mod posterior;
-pub mod prior;
-pub mod protocol;
-pub mod special;
-pub mod split_mix;
-pub mod stop;
-pub mod tallies;
-pub mod trapezoid;
+
+pub use model::{absence, error, evaluation, output, prior, protocol, tallies};
+pub use numerics::stop;
 
 pub use error::{Error, ErrorKind, Result};
 pub use evaluation::{Evaluation, Method};

@@ -5,7 +5,7 @@ mod strategies;
 use chacha20::ChaCha8Rng;
 use proptest::prelude::*;
 use rand::SeedableRng;
-use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracy};
+use sottovoce::accuracy::{Accuracy, AccuracyOptions, Distance, Place, accuracy};
 use sottovoce::estimate::{Estimation, Estimator, Reports};
 use sottovoce::prior::Points;
 use sottovoce::{Error, Method, Prior, Protocol, Tallies};
@@ -47,7 +47,7 @@ fn enumerated(protocol: &Protocol, p: &[f64], estimator: Estimator, distance: Di
 }
 
 fn at(protocol: &Protocol, p: &[f64], estimator: Estimator, distance: Distance) -> Result<Accuracy, Error> {
-    accuracy(protocol, 3, estimator, distance, Place::At(p), &Settings::default())
+    accuracy(protocol, 3, estimator, distance, Place::At(p), &AccuracyOptions::default())
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn simulated_accuracies_are_those_of_all_reports() {
 /// The average over a prior with few points is that of the points; over a Dirichlet prior it agrees with its own draws.
 #[test]
 fn averages_over_priors_are_averages() {
-    let settings = Settings::default();
+    let settings = AccuracyOptions::default();
     for protocol in kinds() {
         let squared = |place: Place<'_>| {
             let found =
@@ -135,7 +135,7 @@ proptest! {
     fn nothing_is_worse_than_the_worst(protocol in any_protocol(), p in distribution(4, true)) {
         prop_assume!(protocol.faithful().unwrap());
         let squared = |place: Place<'_>| {
-            accuracy(&protocol, 7, Estimator::Linear, Distance::SquaredL2, place, &Settings::default()).unwrap()
+            accuracy(&protocol, 7, Estimator::Linear, Distance::SquaredL2, place, &AccuracyOptions::default()).unwrap()
         };
         let worst = squared(Place::Worst);
         prop_assert!(worst.worst_of_all);
@@ -152,7 +152,7 @@ proptest! {
 fn threads_do_not_matter() {
     let protocol = Protocol::oue(6, 1.0).unwrap();
     let prior = Prior::jeffreys(6).unwrap();
-    let settings = Settings { tolerance: 0.05, seed: 9, ..Settings::default() };
+    let settings = AccuracyOptions { tolerance: 0.05, seed: 9, ..AccuracyOptions::default() };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -176,7 +176,7 @@ fn more_users_are_more_accurate() {
     let (protocol, prior) = (Protocol::grr(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
     for estimator in Estimator::ALL {
         let found = |n: u64| {
-            accuracy(&protocol, n, estimator, Distance::L1, Place::Prior(&prior), &Settings::default())
+            accuracy(&protocol, n, estimator, Distance::L1, Place::Prior(&prior), &AccuracyOptions::default())
                 .unwrap()
                 .evaluation
                 .value
@@ -192,7 +192,7 @@ fn more_users_are_more_accurate() {
 fn nothing_is_nearer_than_the_posterior_mean() {
     let prior = Prior::dirichlet(vec![0.5, 1.0, 3.0]).unwrap();
     let squared = |protocol: &Protocol, estimator: Estimator| {
-        let settings = Settings { tolerance: 0.04, ..Settings::default() };
+        let settings = AccuracyOptions { tolerance: 0.04, ..AccuracyOptions::default() };
         accuracy(protocol, 60, estimator, Distance::SquaredL2, Place::Prior(&prior), &settings)
             .unwrap()
             .evaluation
@@ -228,9 +228,10 @@ fn bad_requests_are_refused() {
         at(&merged, &[0.5, 0.5, 0.0], Estimator::NormSub, Distance::L2),
         Err(Error::NotFaithful { .. })
     ));
-    let nobody = accuracy(&grr, 0, Estimator::Linear, Distance::L1, Place::Worst, &Settings::default());
+    let nobody =
+        accuracy(&grr, 0, Estimator::Linear, Distance::L1, Place::Worst, &AccuracyOptions::default());
     assert_eq!(nobody.unwrap_err(), Error::NoReports);
-    let settings = Settings { tolerance: f64::NAN, ..Settings::default() };
+    let settings = AccuracyOptions { tolerance: f64::NAN, ..AccuracyOptions::default() };
     let careless = accuracy(&grr, 5, Estimator::Linear, Distance::L1, Place::Worst, &settings);
     assert!(matches!(careless, Err(Error::OutOfRange { .. })));
 }

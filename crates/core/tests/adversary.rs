@@ -286,11 +286,11 @@ fn full() -> bool {
 /// Draws of every third random case of information, so that errors which are stated after few draws are tested too.
 const FEW_DRAWS: u64 = 200;
 
-fn information_options(number: Option<usize>) -> information::Options<'static> {
+fn information_options(number: Option<usize>) -> information::InformationOptions<'static> {
     let few = number.is_some_and(|number| number.is_multiple_of(3));
     let (tolerance, most) = if full() { (0.05, 1 << 24) } else { (0.1, 256) };
     let draws = if few { FEW_DRAWS } else { most };
-    information::Options { tolerance, draws, seed: 1, ..Default::default() }
+    information::InformationOptions { tolerance, draws, seed: 1, ..Default::default() }
 }
 
 fn answer(reference: &Reference) -> Answer {
@@ -307,7 +307,7 @@ fn answer(reference: &Reference) -> Answer {
                 )
         }
         Data::Counts(_) => {
-            let options = posterior::Options { seed: 1, ..Default::default() };
+            let options = posterior::PosteriorOptions { seed: 1, ..Default::default() };
             posterior::posterior(&case.protocol(), &case.library_prior(), &case.tallies(), &options)
                 .map_or_else(|error| refused(error.to_string()), |found| of_posterior(reference, &found))
         }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, PI};
 
-use sottovoce::expectation::{Effort, expected_ln_det};
+use sottovoce::fisher::expectation::{MeanOptions, expected_ln_det};
 use sottovoce::fisher::{
     DenseMatrix, Erasure, FisherInformation, RandomizedResponse, SubsetSelection, UnaryEncoding,
 };
@@ -221,7 +221,7 @@ const EXTREMES: &[(Square, &[f64], f64)] = &[
 ];
 
 /// `U_as` from the mean of the log-determinant.
-fn utility(fisher: &dyn FisherInformation, alpha: &[f64], effort: &Effort) -> Evaluation {
+fn utility(fisher: &dyn FisherInformation, alpha: &[f64], effort: &MeanOptions) -> Evaluation {
     let mean = expected_ln_det(fisher, alpha, effort).times(0.5 / (alpha.len() as f64 - 1.0));
     mean.plus(Evaluation::closed_form(-0.5 * (2.0 * PI * E).ln(), 1))
 }
@@ -229,7 +229,7 @@ fn utility(fisher: &dyn FisherInformation, alpha: &[f64], effort: &Effort) -> Ev
 #[test]
 fn golden_values() {
     for &(protocol, alpha, value) in GOLDEN {
-        let found = utility(&*protocol.fisher(alpha.len()), alpha, &Effort::default());
+        let found = utility(&*protocol.fisher(alpha.len()), alpha, &MeanOptions::default());
         check(&format!("{protocol:?}"), alpha, value, found);
     }
 }
@@ -237,7 +237,7 @@ fn golden_values() {
 #[test]
 fn extreme_priors_and_budgets() {
     for &(square, alpha, value) in EXTREMES {
-        let found = utility(&square.fisher(alpha.len()), alpha, &Effort::default());
+        let found = utility(&square.fisher(alpha.len()), alpha, &MeanOptions::default());
         check(&format!("{square:?}"), alpha, value, found);
     }
 }
@@ -252,7 +252,7 @@ fn check(name: &str, alpha: &[f64], value: f64, found: Evaluation) {
 }
 
 fn fidelity(fisher: &dyn FisherInformation, alpha: &[f64]) -> f64 {
-    let utility = utility(fisher, alpha, &Effort { tolerance: 1e-5, ..Effort::default() });
+    let utility = utility(fisher, alpha, &MeanOptions { tolerance: 1e-5, ..MeanOptions::default() });
     let prior = Prior::dirichlet(alpha.to_vec()).unwrap();
     let truth = truth_utility(&prior, &Settings::default()).unwrap();
     (2.0 * (utility.value - truth.value)).exp()
@@ -286,7 +286,7 @@ fn relabelling_inputs_changes_nothing() {
     let alpha = [0.01, 0.05, 0.3];
     let relabelled = |order: [usize; 3]| {
         let matrix = rows.chunks(3).flat_map(|row| order.map(|x| row[x])).collect();
-        utility(&DenseMatrix::new(3, matrix), &order.map(|x| alpha[x]), &Effort::default())
+        utility(&DenseMatrix::new(3, matrix), &order.map(|x| alpha[x]), &MeanOptions::default())
     };
     let first = relabelled([0, 1, 2]);
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -301,7 +301,7 @@ fn the_number_of_threads_changes_nothing() {
     let protocol = UnaryEncoding::new(12, &BitNoise::oue(1.0), 1e-9);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| utility(&protocol, &[0.3; 12], &Effort::default()))
+        pool.install(|| utility(&protocol, &[0.3; 12], &MeanOptions::default()))
     };
     assert_eq!(run(1), run(3));
 }

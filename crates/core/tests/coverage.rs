@@ -3,7 +3,7 @@
 //! 200 seeds a case. If the errors are honest the number of misses of ±1.96 errors is binomial(200, 0.05): mean 10, standard deviation 3.1; the
 //! accepted range 1..=22 has a false-alarm rate below 5e-4 a case.
 
-use sottovoce::expectation::{cubature, quasi_monte_carlo};
+use sottovoce::fisher::expectation::{cubature, quasi_monte_carlo};
 use sottovoce::fisher::{DenseMatrix, FisherInformation, SubsetSelection, UnaryEncoding};
 use sottovoce::protocol::BitNoise;
 

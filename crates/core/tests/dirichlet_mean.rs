@@ -2,8 +2,8 @@
 // The tables are lists of tuples, read once.
 #![allow(clippy::type_complexity)]
 
-use sottovoce::dirichlet_mean::LinearForm;
-use sottovoce::trapezoid::Bounded;
+use sottovoce::numerics::dirichlet_mean::LinearForm;
+use sottovoce::numerics::trapezoid::Bounded;
 
 include!("tables/dirichlet_mean.rs");
 

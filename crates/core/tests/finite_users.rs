@@ -4,8 +4,8 @@ use chacha20::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use sottovoce::evaluation::{Evaluation, Method};
 use sottovoce::information::{
-    AggregatorSide, Choice, Options, digit_utility, distribution_information, distribution_utility,
-    tally_information, tally_utility, users_side, users_side_of,
+    AggregatorSide, Choice, InformationOptions, digit_utility, distribution_information,
+    distribution_utility, tally_information, tally_utility, users_side, users_side_of,
 };
 use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
@@ -90,14 +90,14 @@ fn prior_entropy(dirichlet: &Dirichlet) -> Evaluation {
 }
 
 fn libm_ln_gamma(z: f64) -> f64 {
-    sottovoce::special::ln_gamma(z)
+    sottovoce::numerics::special::ln_gamma(z)
 }
 
 #[test]
 fn finite_values_agree_with_the_reference() {
     let mut compared = 0;
     for case in cases() {
-        let (prior, options) = (case.prior(), Options::default());
+        let (prior, options) = (case.prior(), InformationOptions::default());
         let users = users_side(&case.dirichlet, case.n);
         let distribution = distribution_information(&case.protocol, &prior, case.n, &options).unwrap();
         let tally = tally_information(&case.protocol, &prior, case.n, &options).unwrap();
@@ -139,7 +139,7 @@ fn finite_values_agree_with_the_reference() {
 
 #[test]
 fn the_truth_is_fully_useful() {
-    let (truth, options) = (Protocol::identity(3).unwrap(), Options::default());
+    let (truth, options) = (Protocol::identity(3).unwrap(), InformationOptions::default());
     for prior in [Prior::jeffreys(3).unwrap(), Prior::dirichlet(vec![0.3, 1.2, 2.5]).unwrap()] {
         // The users' side against the aggregator's sums over all tallies: the same matrix without its name.
         let rows = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]];
@@ -165,9 +165,10 @@ fn information_grows_with_users_and_stays_below_the_users_own() {
         let protocol = protocol.unwrap();
         let mut before = 0.0;
         for n in [1, 2, 4, 8] {
-            let distribution = distribution_information(&protocol, &prior, n, &Options::default()).unwrap();
-            let tally = tally_information(&protocol, &prior, n, &Options::default()).unwrap();
-            let users = users_side_of(&prior, n, &Options::default()).unwrap();
+            let distribution =
+                distribution_information(&protocol, &prior, n, &InformationOptions::default()).unwrap();
+            let tally = tally_information(&protocol, &prior, n, &InformationOptions::default()).unwrap();
+            let users = users_side_of(&prior, n, &InformationOptions::default()).unwrap();
             assert!(distribution.value > before, "{protocol:?} {n}");
             assert!(distribution.value <= tally.value + 1e-12, "{protocol:?} {n}");
             assert!(distribution.value < users.distribution.value && tally.value < users.tally().value);
@@ -200,7 +201,7 @@ fn one_user_has_closed_formulas() {
         let analysis = Analysis::new(&protocol, &prior).unwrap();
         let number = |metric| analysis.answer(metric, None).number().unwrap().value;
         let leakage = (1.0 - number(Metric::AveragePrivacy)) * number(Metric::UserEntropy);
-        let options = Options::default();
+        let options = InformationOptions::default();
         let tally = tally_information(&protocol, &prior, 1, &options).unwrap();
         check(tally.value, told, 1e-12, protocol.kind());
         let distribution = distribution_information(&protocol, &prior, 1, &options).unwrap();
@@ -223,7 +224,7 @@ fn blocks_show_in_the_tallies() {
         vec![0.0, 0.0, 0.9, 0.2],
         vec![0.0, 0.0, 0.1, 0.8],
     ];
-    let options = Options { tolerance: 0.05, ..Options::default() };
+    let options = InformationOptions { tolerance: 0.05, ..InformationOptions::default() };
     for (protocol, limit) in [(grr, 0.5), (Protocol::matrix(rows).unwrap(), 2.0 / 3.0)] {
         let at = |n: u64| {
             let told = tally_information(&protocol, &prior, n, &options).unwrap();
@@ -239,8 +240,14 @@ fn blocks_show_in_the_tallies() {
 fn a_protocol_that_ignores_its_input_tells_nothing() {
     let constant = Protocol::matrix(vec![vec![0.3; 3], vec![0.7; 3]]).unwrap();
     let prior = Prior::jeffreys(3).unwrap();
-    assert_eq!(distribution_information(&constant, &prior, 1000, &Options::default()).unwrap().value, 0.0);
-    assert_eq!(tally_information(&constant, &prior, 1000, &Options::default()).unwrap().value, 0.0);
+    assert_eq!(
+        distribution_information(&constant, &prior, 1000, &InformationOptions::default()).unwrap().value,
+        0.0
+    );
+    assert_eq!(
+        tally_information(&constant, &prior, 1000, &InformationOptions::default()).unwrap().value,
+        0.0
+    );
 }
 
 #[test]
@@ -249,8 +256,8 @@ fn non_faithful_protocols_approach_their_limit() {
     let (protocol, prior) =
         (Protocol::deterministic(vec![0, 1, 0, 1]).unwrap(), Prior::symmetric(4, 2.0).unwrap());
     let utility = |n: u64| {
-        let users = users_side_of(&prior, n, &Options::default()).unwrap();
-        let learned = distribution_information(&protocol, &prior, n, &Options::default()).unwrap();
+        let users = users_side_of(&prior, n, &InformationOptions::default()).unwrap();
+        let learned = distribution_information(&protocol, &prior, n, &InformationOptions::default()).unwrap();
         distribution_utility(learned, users.distribution).value
     };
     let [few, more, most] = [100, 10_000, 100_000_000].map(|n| (utility(n) - 1.0 / 3.0).abs());
@@ -267,12 +274,13 @@ fn a_mixture_of_one_prior_with_itself_changes_nothing() {
         [Protocol::grr(3, 1.5).unwrap(), Protocol::rappor(3, 1.0).unwrap(), Protocol::identity(3).unwrap()]
     {
         for question in [distribution_information, tally_information] {
-            let [one, two] =
-                [&alone, &twice].map(|prior| question(&protocol, prior, 6, &Options::default()).unwrap());
+            let [one, two] = [&alone, &twice]
+                .map(|prior| question(&protocol, prior, 6, &InformationOptions::default()).unwrap());
             check(two.value, one.value, 1e-11, protocol.kind());
         }
     }
-    let [one, two] = [&alone, &twice].map(|prior| users_side_of(prior, 9, &Options::default()).unwrap());
+    let [one, two] =
+        [&alone, &twice].map(|prior| users_side_of(prior, 9, &InformationOptions::default()).unwrap());
     check(two.total().value, one.total().value, 1e-12, "H(X)");
 }
 
@@ -282,7 +290,7 @@ fn points_are_told_apart_eventually() {
     let prior = Prior::Points(Points::new(vec![0.25, 0.75], points).unwrap());
     let entropy = -(0.25f64 * 0.25f64.ln() + 0.75 * 0.75f64.ln());
     let protocol = Protocol::grr(2, 2.0).unwrap();
-    let found = distribution_information(&protocol, &prior, 2000, &Options::default()).unwrap();
+    let found = distribution_information(&protocol, &prior, 2000, &InformationOptions::default()).unwrap();
     check(found.value, entropy, 1e-9, "I(Y;P) of two points");
 }
 
@@ -348,14 +356,14 @@ fn intervals_cover(tally: bool) {
     let (mut covered, mut squares) = (0, 0.0);
     for number in 0..cases {
         let (protocol, prior, n) = random_case(&mut rng, number);
-        let exact = question(&protocol, &prior, n, &Options::default()).unwrap();
-        let options = Options {
+        let exact = question(&protocol, &prior, n, &InformationOptions::default()).unwrap();
+        let options = InformationOptions {
             choice: Choice::MonteCarlo,
             draws,
             // Out of reach, so that all draws are made; for tallies it also decides how many walks a draw takes.
             tolerance: if tally { 1e-3 } else { 1e-9 },
             seed: number as u64,
-            ..Options::default()
+            ..InformationOptions::default()
         };
         let found = question(&protocol, &prior, n, &options).unwrap();
         assert!(exact.method != Method::MonteCarlo && found.method == Method::MonteCarlo);
@@ -384,8 +392,12 @@ fn monte_carlo_of_tallies_covers_the_exact_values() {
     // GRR; off by 4 standard errors with probability 6e-5 for each of these seeds.
     for (a, epsilon, n) in [(2, 1.0, 40), (3, 2.0, 20), (4, 0.5, 9)] {
         let (protocol, prior) = (Protocol::grr(a, epsilon).unwrap(), Prior::jeffreys(a).unwrap());
-        let exact = tally_information(&protocol, &prior, n, &Options::default()).unwrap();
-        let options = Options { choice: Choice::MonteCarlo, tolerance: 5e-3, ..Options::default() };
+        let exact = tally_information(&protocol, &prior, n, &InformationOptions::default()).unwrap();
+        let options = InformationOptions {
+            choice: Choice::MonteCarlo,
+            tolerance: 5e-3,
+            ..InformationOptions::default()
+        };
         let found = tally_information(&protocol, &prior, n, &options).unwrap();
         assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }
@@ -396,13 +408,13 @@ fn a_group_tells_more_than_its_distribution_and_less_than_it_knows() {
     // Beyond enumeration: 0 ≤ I(Y;T|P) ≤ H(T|P), and more privacy tells less. Four standard errors of fixed seeds.
     let prior = Prior::jeffreys(6).unwrap();
     let n = 300;
-    let users = users_side_of(&prior, n, &Options::default()).unwrap();
+    let users = users_side_of(&prior, n, &InformationOptions::default()).unwrap();
     let mut before = users.group.value;
     for epsilon in [4.0, 2.0, 0.5] {
         let protocol = Protocol::oue(6, epsilon).unwrap();
         // With the distribution taken as known, what is left is the group.
         let distribution = Some(Evaluation::new(0.0, 0.0, Method::ClosedForm));
-        let options = Options { tolerance: 0.05, distribution, ..Options::default() };
+        let options = InformationOptions { tolerance: 0.05, distribution, ..InformationOptions::default() };
         let group = tally_information(&protocol, &prior, n, &options).unwrap();
         assert_eq!(group.method, Method::MonteCarlo);
         assert!(group.value > -4.0 * group.error, "{epsilon}: {group:?}");
@@ -414,7 +426,7 @@ fn a_group_tells_more_than_its_distribution_and_less_than_it_knows() {
 #[test]
 fn the_number_of_threads_does_not_change_tallies() {
     let (protocol, prior) = (Protocol::oue(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
-    let options = Options { draws: 32, tolerance: 1e-3, ..Options::default() };
+    let options = InformationOptions { draws: 32, tolerance: 1e-3, ..InformationOptions::default() };
     let found = || tally_information(&protocol, &prior, 50, &options).unwrap();
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(found(), single.install(found));
@@ -446,9 +458,13 @@ fn large_problems_reach_their_tolerance() {
         let protocol = protocol.unwrap();
         let prior = Prior::jeffreys(protocol.inputs()).unwrap();
         let start = std::time::Instant::now();
-        let found =
-            distribution_information(&protocol, &prior, n, &Options { tolerance, ..Options::default() })
-                .unwrap();
+        let found = distribution_information(
+            &protocol,
+            &prior,
+            n,
+            &InformationOptions { tolerance, ..InformationOptions::default() },
+        )
+        .unwrap();
         println!(
             "{} a = {}, n = {n}: {found:?} in {:?}",
             protocol.kind(),

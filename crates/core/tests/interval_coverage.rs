@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use sottovoce::estimate::{Estimation, Estimator, Interval, Reports};
-use sottovoce::special::ln_gamma;
+use sottovoce::numerics::special::ln_gamma;
 use sottovoce::{Output, Prior, Protocol, Tallies};
 
 const ESTIMATORS: [Estimator; 3] = [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood];

@@ -37,7 +37,7 @@ fn relative(found: f64, expected: f64) -> f64 {
 fn user_entropy_keeps_relative_accuracy() {
     let mut worst = Worst::default();
     for &(groups, expected) in ENTROPY {
-        worst.see(groups, user_entropy(&UserPrior::dirichlet_groups(groups)), expected);
+        worst.see(groups, user_entropy(&GroupedPrior::dirichlet_groups(groups)), expected);
     }
     assert!(worst.0 < 3e-15);
 }
@@ -46,7 +46,7 @@ fn user_entropy_keeps_relative_accuracy() {
 fn randomised_response_keeps_relative_accuracy() {
     let mut worst = Worst::default();
     for &(epsilon, groups, expected) in RANDOMISED_RESPONSE {
-        let found = randomised_response(epsilon, &UserPrior::dirichlet_groups(groups));
+        let found = randomised_response(epsilon, &GroupedPrior::dirichlet_groups(groups));
         worst.see((epsilon, groups), found, expected);
     }
     assert!(worst.0 < 2e-14);
@@ -56,7 +56,7 @@ fn randomised_response_keeps_relative_accuracy() {
 fn unary_encoding_keeps_relative_accuracy() {
     let mut worst = Worst::default();
     for &(epsilon, groups, expected) in UNARY_ENCODING {
-        let prior = UserPrior::dirichlet_groups(groups);
+        let prior = GroupedPrior::dirichlet_groups(groups);
         let protocols =
             [BitNoise::rappor(epsilon), BitNoise::oue(epsilon), BitNoise::local_hash(1000, epsilon)];
         for (protocol, expected) in protocols.iter().zip(expected) {
@@ -70,7 +70,7 @@ fn unary_encoding_keeps_relative_accuracy() {
 fn unary_encoding_is_right_at_its_edges() {
     let mut worst = Worst::default();
     for &(kappa, lambda, groups, expected) in UNARY_EDGES {
-        let prior = UserPrior::dirichlet_groups(groups);
+        let prior = GroupedPrior::dirichlet_groups(groups);
         let found = unary_encoding(&BitNoise::new(kappa, lambda), &prior);
         worst.see((kappa, lambda, groups), found, expected);
     }
@@ -81,7 +81,7 @@ fn unary_encoding_is_right_at_its_edges() {
 fn subset_selection_keeps_relative_accuracy() {
     let mut worst = Worst::default();
     for &(size, epsilon, alphas, expected) in SUBSET_SELECTION {
-        let found = subset_selection(size, epsilon, &UserPrior::dirichlet(alphas));
+        let found = subset_selection(size, epsilon, &GroupedPrior::dirichlet(alphas));
         worst.see((size, epsilon, alphas), found, expected);
     }
     assert!(worst.0 < 1e-13);
@@ -91,7 +91,7 @@ fn subset_selection_keeps_relative_accuracy() {
 fn unary_encoding_states_its_error_at_random_extremes() {
     let mut worst = Worst::default();
     for &(kappa, lambda, groups, expected) in RANDOM_UNARY_ENCODING {
-        let prior = UserPrior::dirichlet_groups(groups);
+        let prior = GroupedPrior::dirichlet_groups(groups);
         let found = unary_encoding(&BitNoise::new(kappa, lambda), &prior);
         worst.see((kappa, lambda, groups), found, expected);
     }
@@ -102,7 +102,7 @@ fn unary_encoding_states_its_error_at_random_extremes() {
 fn subset_selection_states_its_error_at_random_extremes() {
     let mut worst = Worst::default();
     for &(size, epsilon, alphas, expected) in RANDOM_SUBSET_SELECTION {
-        let found = subset_selection(size, epsilon, &UserPrior::dirichlet(alphas));
+        let found = subset_selection(size, epsilon, &GroupedPrior::dirichlet(alphas));
         worst.see((size, epsilon, alphas), found, expected);
     }
     assert!(worst.0 < 1e-12);
@@ -119,8 +119,8 @@ fn priors() -> [(Vec<f64>, bool); 4] {
     ]
 }
 
-fn user_prior(masses: &[f64], is_point: bool) -> UserPrior {
-    if is_point { UserPrior::point(masses) } else { UserPrior::dirichlet(masses) }
+fn user_prior(masses: &[f64], is_point: bool) -> GroupedPrior {
+    if is_point { GroupedPrior::point(masses) } else { GroupedPrior::dirichlet(masses) }
 }
 
 /// The sum over all reports (bit masks), each with its probability under the average input and the excess of its ratios.
@@ -192,7 +192,7 @@ fn subsets_of_all_but_one_are_a_sum_over_the_one() {
             row_of_deviations(theta, &[(alpha, rest), (total - alpha, 0.0)], false).value
         });
         let expected: f64 = expected.sum();
-        let found = subset_selection(199, epsilon, &UserPrior::dirichlet(&alphas));
+        let found = subset_selection(199, epsilon, &GroupedPrior::dirichlet(&alphas));
         assert!((found.value - expected).abs() <= found.error, "{epsilon}: {found:?} for {expected}");
         worst = worst.max(relative(found.value, expected));
         println!("{epsilon}: {found:?} for {expected:e}, {:e}", relative(found.value, expected));
@@ -231,7 +231,7 @@ fn point_prior_is_the_textbook_sum() {
 #[test]
 fn known_average_privacies() {
     for (a, expected) in [(16, 0.873167861), (1024, 0.998696670)] {
-        let prior = UserPrior::dirichlet_groups(&[(0.5, a)]);
+        let prior = GroupedPrior::dirichlet_groups(&[(0.5, a)]);
         let leakage = randomised_response(2.0, &prior).value;
         assert!((1.0 - leakage / user_entropy(&prior).value - expected).abs() < 1e-9);
     }
@@ -239,7 +239,7 @@ fn known_average_privacies() {
 
 #[test]
 fn ends_of_the_scale_are_closed_forms() {
-    let prior = UserPrior::dirichlet(&[0.5, 1.0, 2.0]);
+    let prior = GroupedPrior::dirichlet(&[0.5, 1.0, 2.0]);
     let entropy = user_entropy(&prior).value;
     assert_eq!(randomised_response(0.0, &prior).value, 0.0);
     assert_eq!(subset_selection(2, 0.0, &prior).value, 0.0);
@@ -257,11 +257,11 @@ fn equal_inputs_may_be_given_apart_or_together() {
     // The dynamic programme with groups of many, with groups of one, and the symmetric integral.
     let size = 20;
     for epsilon in [1e-6, 1.0, 20.0] {
-        let symmetric = subset_selection(size, epsilon, &UserPrior::dirichlet_groups(&[(0.5, 60)])).value;
+        let symmetric = subset_selection(size, epsilon, &GroupedPrior::dirichlet_groups(&[(0.5, 60)])).value;
         let nearly: Vec<f64> = (0..60).map(|x| 0.5 * (1.0 + f64::from(x) * 1e-15)).collect();
-        let apart = subset_selection(size, epsilon, &UserPrior::dirichlet(&nearly)).value;
+        let apart = subset_selection(size, epsilon, &GroupedPrior::dirichlet(&nearly)).value;
         let pairs = [(nearly[3], 20), (nearly[7], 40)];
-        let together = subset_selection(size, epsilon, &UserPrior::dirichlet_groups(&pairs)).value;
+        let together = subset_selection(size, epsilon, &GroupedPrior::dirichlet_groups(&pairs)).value;
         println!("{epsilon}: {:e} {:e}", relative(apart, symmetric), relative(together, symmetric));
         assert!(relative(apart, symmetric) < 2e-13 && relative(together, symmetric) < 2e-13);
     }
@@ -269,8 +269,8 @@ fn equal_inputs_may_be_given_apart_or_together() {
 
 #[test]
 fn large_general_subset_selection_is_feasible() {
-    let few = UserPrior::dirichlet_groups(&[(0.5, 5000), (0.5 + 1e-12, 3000), (0.5 + 2e-12, 2000)]);
-    let symmetric = UserPrior::dirichlet_groups(&[(0.5, 10_000)]);
+    let few = GroupedPrior::dirichlet_groups(&[(0.5, 5000), (0.5 + 1e-12, 3000), (0.5 + 2e-12, 2000)]);
+    let symmetric = GroupedPrior::dirichlet_groups(&[(0.5, 10_000)]);
     for epsilon in [1e-6, 1.0] {
         let found = subset_selection(2500, epsilon, &few);
         let expected = subset_selection(2500, epsilon, &symmetric).value;

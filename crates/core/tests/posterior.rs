@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use sottovoce::evaluation::Method;
 use sottovoce::information::{Choice, Progress};
-use sottovoce::posterior::{Options, Posterior, exact_draws, posterior};
+use sottovoce::posterior::{Posterior, PosteriorOptions, exact_draws, posterior};
 use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
 use sottovoce::protocol::GeneralisedRandomisedResponse;
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};
@@ -151,7 +151,7 @@ fn strong_beliefs_and_weak_noise_keep_their_digits() {
         let (grr, prior) =
             (Protocol::grr(alpha.len(), epsilon).unwrap(), Prior::dirichlet(alpha.to_vec()).unwrap());
         let matrix = as_matrix(&grr);
-        let options = Options { draws: 0, probabilities: vec![0.5], ..Options::default() };
+        let options = PosteriorOptions { draws: 0, probabilities: vec![0.5], ..PosteriorOptions::default() };
         for protocol in [&grr, &matrix] {
             let found = posterior(protocol, &prior, &counted(protocol, counts), &options).unwrap();
             assert_ne!(found.method, Method::MonteCarlo);
@@ -176,9 +176,11 @@ fn products_of_polynomials_and_the_mixture_of_all_tallies_agree() {
         for epsilon in [0.1, 1.0, 5.0, 50.0] {
             let grr = Protocol::grr(3, epsilon).unwrap();
             let counts = [40, 0, 17];
-            let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
+            let products =
+                posterior(&grr, &prior, &counted(&grr, &counts), &PosteriorOptions::default()).unwrap();
             let matrix = as_matrix(&grr);
-            let all = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
+            let all =
+                posterior(&matrix, &prior, &counted(&matrix, &counts), &PosteriorOptions::default()).unwrap();
             let off = distance(&products, &all);
             assert!(off < 1e-7, "{epsilon} {prior:?}: {off:e}");
             let (l, r) = (products.log_evidence.unwrap().value, all.log_evidence.unwrap().value);
@@ -197,9 +199,11 @@ fn two_values_of_randomised_response_and_of_its_matrix_agree_for_a_million_users
         ([1_000_000, 0], Method::Enumeration),
         ([0, 1], Method::Enumeration),
     ] {
-        let products = posterior(&grr, &prior, &counted(&grr, &counts), &Options::default()).unwrap();
+        let products =
+            posterior(&grr, &prior, &counted(&grr, &counts), &PosteriorOptions::default()).unwrap();
         let matrix = as_matrix(&grr);
-        let quadrature = posterior(&matrix, &prior, &counted(&matrix, &counts), &Options::default()).unwrap();
+        let quadrature =
+            posterior(&matrix, &prior, &counted(&matrix, &counts), &PosteriorOptions::default()).unwrap();
         assert_eq!((products.method, quadrature.method), (method, Method::Quadrature));
         let off = distance(&products, &quadrature);
         assert!(off < 1e-6, "{counts:?}: {off:e}");
@@ -216,7 +220,8 @@ fn marginals_that_miss_mass_are_left_to_another_method() {
         let tallies = counted(&grr, &counts);
         let response = GeneralisedRandomisedResponse::new(a, 0.5).unwrap();
         let draws = exact_draws(&response, &tallies, &prior, 4000, 1).unwrap().p;
-        let found = posterior(&grr, &Prior::Dirichlet(prior), &tallies, &Options::default()).unwrap();
+        let found =
+            posterior(&grr, &Prior::Dirichlet(prior), &tallies, &PosteriorOptions::default()).unwrap();
         for (x, summary) in found.p.iter().enumerate() {
             let mean = draws.iter().map(|p| p[x]).sum::<f64>() / 4000.0;
             let error = (summary.sd / 4000f64.sqrt()).hypot(summary.error);
@@ -228,14 +233,16 @@ fn marginals_that_miss_mass_are_left_to_another_method() {
 #[test]
 fn the_truth_and_blanks_have_closed_forms() {
     let (identity, prior) = (Protocol::identity(3).unwrap(), Prior::jeffreys(3).unwrap());
-    let found = posterior(&identity, &prior, &counted(&identity, &[5, 0, 2]), &Options::default()).unwrap();
+    let found =
+        posterior(&identity, &prior, &counted(&identity, &[5, 0, 2]), &PosteriorOptions::default()).unwrap();
     assert!((found.p[0].mean - 5.5 / 8.5).abs() < 1e-13);
     assert_eq!((found.t[0].mean, found.t[0].sd, found.t[0].quantiles[0].1), (5.0, 0.0, 5.0));
     let erasure = Protocol::erasure(3, 0.4).unwrap();
-    let blanks = posterior(&erasure, &prior, &counted(&erasure, &[5, 0, 2, 6]), &Options::default()).unwrap();
+    let blanks =
+        posterior(&erasure, &prior, &counted(&erasure, &[5, 0, 2, 6]), &PosteriorOptions::default()).unwrap();
     assert!(distance(&found, &Posterior { t: found.t.clone(), ..blanks.clone() }) < 1e-12);
     let matrix = as_matrix(&erasure);
-    let chains = Options { choice: Choice::MonteCarlo, ..Options::default() };
+    let chains = PosteriorOptions { choice: Choice::MonteCarlo, ..PosteriorOptions::default() };
     let sampled = posterior(&matrix, &prior, &counted(&matrix, &[5, 0, 2, 6]), &chains).unwrap();
     assert!((sampled.t[1].mean - blanks.t[1].mean).abs() < 4.0 * sampled.t[1].error + 1e-9);
 }
@@ -245,7 +252,8 @@ fn bayes_rule_for_points() {
     let points = vec![vec![0.2, 0.8], vec![0.6, 0.4]];
     let prior = Prior::Points(Points::new(vec![0.3, 0.7], points).unwrap());
     let identity = Protocol::identity(2).unwrap();
-    let found = posterior(&identity, &prior, &counted(&identity, &[1, 2]), &Options::default()).unwrap();
+    let found =
+        posterior(&identity, &prior, &counted(&identity, &[1, 2]), &PosteriorOptions::default()).unwrap();
     let joint = [0.3 * 0.2 * 0.64, 0.7 * 0.6 * 0.16];
     let mean = (joint[0] * 0.2 + joint[1] * 0.6) / (joint[0] + joint[1]);
     assert!((found.p[0].mean - mean).abs() < 1e-14);
@@ -253,7 +261,8 @@ fn bayes_rule_for_points() {
     let certain =
         Prior::Points(Points::new(vec![0.5, 0.5], vec![vec![0.0, 0.5, 0.5], vec![0.0, 0.2, 0.8]]).unwrap());
     let identity = Protocol::identity(3).unwrap();
-    let refused = posterior(&identity, &certain, &counted(&identity, &[1, 0, 0]), &Options::default());
+    let refused =
+        posterior(&identity, &certain, &counted(&identity, &[1, 0, 0]), &PosteriorOptions::default());
     assert_eq!(refused.unwrap_err(), Error::ImpossibleReports);
 }
 
@@ -264,8 +273,8 @@ fn chains_meet_exact_posteriors_under_unequal_priors() {
     for prior in &priors {
         for protocol in [Protocol::oue(3, 0.5).unwrap(), Protocol::subset(3, 2, 4.0).unwrap()] {
             let tallies = simulated(&protocol, &[0.2, 0.3, 0.5], 150, 5);
-            let exact = posterior(&protocol, prior, &tallies, &Options::default()).unwrap();
-            let options = Options { choice: Choice::MonteCarlo, ..Options::default() };
+            let exact = posterior(&protocol, prior, &tallies, &PosteriorOptions::default()).unwrap();
+            let options = PosteriorOptions { choice: Choice::MonteCarlo, ..PosteriorOptions::default() };
             let sampled = posterior(&protocol, prior, &tallies, &options).unwrap();
             assert!(exact.diagnostics.is_none() && sampled.diagnostics.as_ref().unwrap().converged);
             for (e, s) in exact.p.iter().zip(&sampled.p).chain(exact.t.iter().zip(&sampled.t)) {
@@ -283,15 +292,16 @@ fn chains_meet_exact_posteriors_under_unequal_priors() {
 fn threads_do_not_matter_and_an_early_end_is_refused() {
     let (protocol, prior) = (Protocol::oue(5, 1.0).unwrap(), Prior::jeffreys(5).unwrap());
     let tallies = simulated(&protocol, &[0.1, 0.2, 0.3, 0.4, 0.0], 300, 1);
-    let options = Options { choice: Choice::MonteCarlo, ..Options::default() };
+    let options = PosteriorOptions { choice: Choice::MonteCarlo, ..PosteriorOptions::default() };
     let many = posterior(&protocol, &prior, &tallies, &options).unwrap();
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(many, single.install(|| posterior(&protocol, &prior, &tallies, &options)).unwrap());
     let stop = |_: &Progress| std::ops::ControlFlow::Break(());
-    let stopped = Options { observer: Some(&stop), ..options };
+    let stopped = PosteriorOptions { observer: Some(&stop), ..options };
     let refused = posterior(&protocol, &prior, &tallies, &stopped).unwrap_err();
     assert!(matches!(refused, Error::Unconverged { .. }), "{refused}");
-    let seen = posterior(&protocol, &prior, &tallies, &Options { unconverged: true, ..stopped }).unwrap();
+    let seen =
+        posterior(&protocol, &prior, &tallies, &PosteriorOptions { unconverged: true, ..stopped }).unwrap();
     assert!(!seen.diagnostics.unwrap().converged);
 }
 
@@ -317,7 +327,7 @@ fn trial(protocol: &Protocol, alpha: &[f64], n: usize, seed: u64) -> (bool, usiz
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xABCD);
     let p: Vec<f64> = dirichlet.sample_ln(&mut rng).iter().map(|ln| ln.exp()).collect();
     let tallies = simulated(protocol, &p, n, seed);
-    let options = Options { seed, draws: 99, unconverged: true, ..Options::default() };
+    let options = PosteriorOptions { seed, draws: 99, unconverged: true, ..PosteriorOptions::default() };
     let found = posterior(protocol, &Prior::Dirichlet(dirichlet), &tallies, &options).unwrap();
     let [low, high] = [found.p[0].quantiles[0].1, found.p[0].quantiles[2].1];
     let rank = found.draws.p.iter().filter(|draw| draw[0] < p[0]).count();

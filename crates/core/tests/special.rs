@@ -2,7 +2,7 @@
 // A table may hold ln 2.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
 
-use sottovoce::special::*;
+use sottovoce::numerics::special::*;
 
 include!("tables/special.rs");
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use sottovoce::Prior;
-use sottovoce::accuracy::{Accuracy, Distance, Place, Settings, accuracies};
+use sottovoce::accuracy::{Accuracy, AccuracyOptions, Distance, Place, accuracies};
 use sottovoce::estimate::Estimator;
 use sottovoce::information::Progress;
 use sottovoce::metric::{self, Absence, Sought, Step, Watcher};
@@ -136,9 +136,13 @@ impl AccuracySpec {
         if hear(&Progress::BEGUN).is_break() {
             return vec![Err(Absence::Stopped.to_string()); distances.len()];
         }
-        let tolerance = self.tolerance.unwrap_or(Settings::default().tolerance);
-        let settings =
-            Settings { tolerance, seed: self.seed, prior: Some(&subject.prior), observer: Some(&hear) };
+        let tolerance = self.tolerance.unwrap_or(AccuracyOptions::default().tolerance);
+        let settings = AccuracyOptions {
+            tolerance,
+            seed: self.seed,
+            prior: Some(&subject.prior),
+            observer: Some(&hear),
+        };
         let protocol = &subject.protocol.protocol;
         let place = place.of(&subject.prior);
         let found = caught(|| accuracies(protocol, n, estimator, distances, place, &settings));
@@ -186,7 +190,7 @@ fn distances(names: &[String]) -> Result<Vec<Distance>> {
 
 /// The distance with this name.
 pub(crate) fn distance(name: &str) -> Result<Distance> {
-    Distance::from_name(name).ok_or_else(|| Error::UnknownName {
+    name.parse::<Distance>().map_err(|_| Error::UnknownName {
         what: "distance",
         name: shown(name),
         allowed: Distance::ALL.map(Distance::name).join(", "),

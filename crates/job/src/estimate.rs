@@ -107,7 +107,7 @@ pub(crate) fn estimators(names: &[String]) -> Result<Vec<Estimator>> {
 
 /// The estimator with this name.
 pub(crate) fn estimator(name: &str) -> Result<Estimator> {
-    Estimator::from_name(name).ok_or_else(|| Error::UnknownName {
+    name.parse::<Estimator>().map_err(|_| Error::UnknownName {
         what: "estimator",
         name: shown(name),
         allowed: Estimator::ALL.map(Estimator::name).join(", "),

@@ -104,9 +104,9 @@ impl ErrorCurve<'_> {
         if !self.measure.is_closed_form() && hear(&Progress::BEGUN).is_break() {
             return Answer::from(Err(Absence::Stopped));
         }
-        let tolerance = self.settings.tolerance.unwrap_or(accuracy::Settings::default().tolerance);
+        let tolerance = self.settings.tolerance.unwrap_or(accuracy::AccuracyOptions::default().tolerance);
         let (seed, prior) = (self.settings.seed, Some(self.prior));
-        let settings = accuracy::Settings { tolerance, seed, prior, observer: Some(&hear) };
+        let settings = accuracy::AccuracyOptions { tolerance, seed, prior, observer: Some(&hear) };
         let ErrorMeasure { distance, estimator } = self.measure;
         let place = Place::Prior(self.prior);
         let found = caught(|| accuracy(self.protocol, n, estimator, distance, place, &settings));

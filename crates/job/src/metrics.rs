@@ -124,7 +124,7 @@ pub fn metric(name: &str) -> Result<Metric> {
         let allowed = "a name; a list of metrics has one comma between two names and none at its end";
         return Err(Error::Setting { name: "metric", value: "``".into(), allowed });
     }
-    name.trim().parse().map_err(|()| {
+    name.trim().parse().map_err(|_| {
         let suggestion = closest(name, all_names().collect::<Vec<_>>());
         Error::UnknownMetric { name: shown(name), suggestion }
     })

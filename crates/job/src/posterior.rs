@@ -2,7 +2,7 @@
 
 use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::information::{Choice, Observer};
-use sottovoce::posterior::{Options, Posterior, Summary, posterior};
+use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior};
 use sottovoce::{Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
@@ -117,7 +117,7 @@ impl PosteriorJob {
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
     pub fn run(&self, observer: Option<Observer<'_>>) -> Result<PosteriorReport> {
-        let options = Options {
+        let options = PosteriorOptions {
             choice: self.spec.choice,
             probabilities: self.probabilities(),
             draws: self.spec.draws,
@@ -144,7 +144,7 @@ impl PosteriorJob {
         let (protocol, prior) = (&self.subject.protocol.protocol, &self.subject.prior);
         let silent = Protocol::identity(protocol.inputs())?;
         let none = Tallies::new(&silent, [])?;
-        let options = Options { probabilities: self.probabilities(), ..Options::default() };
+        let options = PosteriorOptions { probabilities: self.probabilities(), ..PosteriorOptions::default() };
         let linear = LeftInverse::of(protocol)
             .and_then(|inverse| inverse.estimate(protocol, &Reports::Tallies(self.tallies.clone())));
         Ok(Compared {

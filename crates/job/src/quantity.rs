@@ -29,7 +29,7 @@ impl Quantity {
     /// As for [`metric`].
     pub fn named(name: &str) -> Result<Self> {
         let bare = name.trim();
-        let distance = Distance::from_name(bare.strip_prefix(ERROR).unwrap_or(bare));
+        let distance = bare.strip_prefix(ERROR).unwrap_or(bare).parse::<Distance>().ok();
         distance.map_or_else(|| metric(name).map(Quantity::Metric), |distance| Ok(Quantity::Error(distance)))
     }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sottovoce::accuracy::{Distance, Place, Settings as Effort, accuracy};
+use sottovoce::accuracy::{AccuracyOptions as Effort, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
 use sottovoce::{Metric, Prior, Protocol};
 use sottovoce_job::choose::{Choosable, Lead};

@@ -1,7 +1,7 @@
 //! Every posterior of the reference, read as a user would give it: exact methods within `1e-8`, the sampler within four standard errors.
 
 use serde_json::Value as Json;
-use sottovoce::posterior::{Options, Posterior, posterior};
+use sottovoce::posterior::{Posterior, PosteriorOptions, posterior};
 use sottovoce::{Prior, Protocol, Tallies};
 use sottovoce_collect::read_tallies;
 use sottovoce_job::{read_prior, read_protocol};
@@ -51,7 +51,8 @@ fn compared(case: &Case, found: &Posterior) -> Vec<(String, f64, f64)> {
 fn exact_methods_meet_the_reference() {
     let (mut worst, mut compared_values) = (0f64, 0);
     for case in cases() {
-        let found = posterior(&case.protocol, &case.prior, &case.tallies, &Options::default()).unwrap();
+        let found =
+            posterior(&case.protocol, &case.prior, &case.tallies, &PosteriorOptions::default()).unwrap();
         let evidence = found.log_evidence.unwrap();
         let mut pairs = compared(&case, &found);
         pairs.push(("log evidence".into(), evidence.value, number(&case.expected["log_evidence"])));
@@ -69,8 +70,11 @@ fn exact_methods_meet_the_reference() {
 /// With about 350 values at four standard errors the false-alarm rate is 2 %; the seed is fixed.
 #[test]
 fn the_sampler_meets_the_reference_within_four_standard_errors() {
-    let options =
-        Options { choice: sottovoce::information::Choice::MonteCarlo, seed: 1, ..Options::default() };
+    let options = PosteriorOptions {
+        choice: sottovoce::information::Choice::MonteCarlo,
+        seed: 1,
+        ..PosteriorOptions::default()
+    };
     for case in cases() {
         let found = posterior(&case.protocol, &case.prior, &case.tallies, &options).unwrap();
         let size = found.diagnostics.as_ref().unwrap();
@@ -115,9 +119,9 @@ fn the_survey_by_quadrature_and_by_chains() {
         &protocol,
     );
     let (prior, tallies) = (Prior::jeffreys(2).unwrap(), tallies.unwrap());
-    let options = Options { probabilities: vec![0.025, 0.5, 0.975], ..Options::default() };
+    let options = PosteriorOptions { probabilities: vec![0.025, 0.5, 0.975], ..PosteriorOptions::default() };
     let exact = posterior(&protocol, &prior, &tallies, &options).unwrap();
-    let chains = Options { choice: sottovoce::information::Choice::MonteCarlo, ..options };
+    let chains = PosteriorOptions { choice: sottovoce::information::Choice::MonteCarlo, ..options };
     let sampled = posterior(&protocol, &prior, &tallies, &chains).unwrap();
     println!("{:?}\n{:?}", exact.p[0], sampled.p[0]);
     assert!((exact.p[0].mean - sampled.p[0].mean).abs() < 4.0 * sampled.p[0].error);

@@ -1,5 +1,9 @@
 //! How far an estimate is off.
 
+use std::str::FromStr;
+
+use crate::model::error::Error;
+
 /// A distance between frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Distance {
@@ -48,11 +52,6 @@ impl Distance {
         if self == Distance::RootMeanSquare { Distance::SquaredL2 } else { self }
     }
 
-    /// The distance with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Distance::ALL.into_iter().find(|distance| distance.name() == name)
-    }
-
     /// The distance between two vectors of frequencies.
     pub fn between(self, truth: &[f64], estimate: &[f64]) -> f64 {
         let errors = || truth.iter().zip(estimate).map(|(p, e)| (p - e).abs());
@@ -65,5 +64,14 @@ impl Distance {
             }
             Distance::Max => errors().fold(0.0, f64::max),
         }
+    }
+}
+
+impl FromStr for Distance {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let named = Distance::ALL.into_iter().find(|distance| distance.name() == name);
+        named.ok_or_else(|| Error::UnknownName { what: "distance", name: name.into() })
     }
 }

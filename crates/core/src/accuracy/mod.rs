@@ -15,11 +15,11 @@
 //!
 //! ```
 //! use sottovoce::Protocol;
-//! use sottovoce::accuracy::{Distance, Place, Settings, accuracy};
+//! use sottovoce::accuracy::{Distance, Place, AccuracyOptions, accuracy};
 //! use sottovoce::estimate::Estimator;
 //!
 //! let oue = Protocol::oue(100, 1.0)?;
-//! let found = accuracy(&oue, 10_000, Estimator::Linear, Distance::SquaredL2, Place::Worst, &Settings::default())?;
+//! let found = accuracy(&oue, 10_000, Estimator::Linear, Distance::SquaredL2, Place::Worst, &AccuracyOptions::default())?;
 //! assert!((found.evaluation.value - 0.037_026).abs() < 1e-6); // close to 4 a e^ε/((e^ε − 1)² n)
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
@@ -34,14 +34,14 @@ pub use simulation::check_size;
 
 use chacha20::ChaCha8Rng;
 
-use crate::error::{Error, Result, distribution, in_range};
 use crate::estimate::{Estimator, SupportRates};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::monte_carlo::{Source, draw_round};
 use crate::information::{Observer, Progress};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::{Stopped, caught, check};
+use crate::model::error::{Error, Result, distribution, in_range};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::{Stopped, caught, check};
 use simulation::Simulation;
 use squared_error::SquaredError;
 
@@ -65,9 +65,9 @@ pub enum Place<'a> {
     Worst,
 }
 
-/// Settings of the simulation.
+/// AccuracyOptions of the simulation.
 #[derive(Clone, Copy)]
-pub struct Settings<'a> {
+pub struct AccuracyOptions<'a> {
     /// Wanted standard error, relative to the accuracy.
     pub tolerance: f64,
     /// Seed of all draws.
@@ -78,9 +78,9 @@ pub struct Settings<'a> {
     pub observer: Option<Observer<'a>>,
 }
 
-impl Default for Settings<'_> {
+impl Default for AccuracyOptions<'_> {
     fn default() -> Self {
-        Settings { tolerance: 0.01, seed: 0, prior: None, observer: None }
+        AccuracyOptions { tolerance: 0.01, seed: 0, prior: None, observer: None }
     }
 }
 
@@ -110,7 +110,7 @@ pub fn accuracy(
     estimator: Estimator,
     distance: Distance,
     place: Place<'_>,
-    settings: &Settings<'_>,
+    settings: &AccuracyOptions<'_>,
 ) -> Result<Accuracy> {
     let mut found = accuracies(protocol, n, estimator, &[distance], place, settings)?;
     found.pop().unwrap_or(Err(Error::Empty { name: "distances" }))
@@ -127,7 +127,7 @@ pub fn accuracies(
     estimator: Estimator,
     distances: &[Distance],
     place: Place<'_>,
-    settings: &Settings<'_>,
+    settings: &AccuracyOptions<'_>,
 ) -> Result<Vec<Result<Accuracy>>> {
     in_range("tolerance", settings.tolerance, |t| t > 0.0 && t.is_finite(), "above 0 and finite")?;
     if n == 0 {
@@ -199,7 +199,7 @@ fn simulated(
     estimator: Estimator,
     distances: &[Distance],
     place: Place<'_>,
-    settings: &Settings<'_>,
+    settings: &AccuracyOptions<'_>,
 ) -> Result<Vec<Accuracy>> {
     let believed = match (settings.prior, place) {
         (Some(prior), _) | (None, Place::Prior(prior)) => prior.clone(),
@@ -234,7 +234,7 @@ struct Means {
 fn means(
     simulation: &Simulation<'_>,
     distances: &[Distance],
-    settings: &Settings<'_>,
+    settings: &AccuracyOptions<'_>,
     truth: &(dyn Fn(&mut ChaCha8Rng) -> Vec<f64> + Sync),
 ) -> Result<Means> {
     let draw = |rng: &mut ChaCha8Rng| -> Result<Collection> {
@@ -305,7 +305,7 @@ fn worst(
     estimator: Estimator,
     simulation: &Simulation<'_>,
     distances: &[Distance],
-    settings: &Settings<'_>,
+    settings: &AccuracyOptions<'_>,
 ) -> Result<Vec<Accuracy>> {
     let a = protocol.inputs();
     let alike = SupportRates::of(protocol).is_some() && estimator != Estimator::PosteriorMean;

@@ -13,9 +13,9 @@
 
 use rand::Rng;
 
-use crate::information::monte_carlo::binomial;
-use crate::protocol::{Channel, SubsetSelection};
-use crate::stop::check;
+use crate::model::protocol::{Channel, SubsetSelection};
+use crate::numerics::random::binomial;
+use crate::numerics::stop::check;
 
 /// The supports of `n` reports of users whose values have distribution `p`.
 pub(super) fn supports(subset: &SubsetSelection, n: u64, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
@@ -66,8 +66,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::information::monte_carlo::generator;
-    use crate::protocol::Protocol;
+    use crate::model::protocol::Protocol;
+    use crate::numerics::random::generator;
 
     /// The probabilities of all supports of three reports, from all triples of sets: what users report one after another.
     fn law(protocol: &Protocol, p: &[f64]) -> BTreeMap<Vec<u64>, f64> {
@@ -77,7 +77,7 @@ mod tests {
             let mut supports = vec![0; p.len()];
             let outputs = triple.map(|row| protocol.output(row));
             outputs.iter().for_each(|output| {
-                crate::estimate::supports::supported(protocol, output).iter().for_each(|x| supports[*x] += 1);
+                crate::model::protocol::supported(protocol, output).iter().for_each(|x| supports[*x] += 1);
             });
             *law.entry(supports).or_insert(0.0) += triple.iter().map(|row| q[*row]).product::<f64>();
         }

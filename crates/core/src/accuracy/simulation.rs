@@ -4,15 +4,15 @@ use chacha20::ChaCha8Rng;
 use rand::RngExt;
 
 use super::sets;
-use crate::error::{Error, Result};
 use crate::estimate::maximum_likelihood::maximum_likelihood;
 use crate::estimate::{Estimator, LeftInverse, Reports, SupportRates, Supports, believed, processed};
-use crate::information::monte_carlo::{binomial, multinomial};
-use crate::output::Output;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::output::Output;
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
+use crate::numerics::random::{binomial, multinomial};
+use crate::numerics::stop::check;
 
 /// The gap in nats to which simulated likelihoods are maximised: far below what moves an error that is known to a percent.
 const GAP: f64 = 1e-3;
@@ -41,7 +41,7 @@ pub fn check_size(estimator: Estimator, inputs: usize, n: u64) -> Result<()> {
 
 /// How reports of a protocol are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum DrawnAs {
     /// How many support each input, one multinomial draw: a report supports one input at most.
     Disjoint,
     /// How many support each input: given who holds what, the bits are independent, and so two binomial draws an input do.
@@ -61,7 +61,7 @@ pub(crate) struct Simulation<'a> {
     estimator: Estimator,
     n: u64,
     inverse: LeftInverse,
-    form: Form,
+    drawn_as: DrawnAs,
     prior: Prior,
 }
 
@@ -72,26 +72,26 @@ impl<'a> Simulation<'a> {
     /// The protocol is not faithful, or too large to be simulated.
     pub(crate) fn new(protocol: &'a Protocol, estimator: Estimator, n: u64, prior: Prior) -> Result<Self> {
         let whole = matches!(estimator, Estimator::MaximumLikelihood | Estimator::PosteriorMean);
-        let form = match protocol {
+        let drawn_as = match protocol {
             // Fewer outputs than users: each output is counted at once.
             _ if whole && protocol.countable_outputs(1).is_ok_and(|b| b as u64 <= n.min(MAX_OUTPUTS)) => {
-                Form::Outputs
+                DrawnAs::Outputs
             }
             Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) if whole => {
-                Form::Users
+                DrawnAs::Users
             }
-            Protocol::SubsetSelection(_) => Form::Sets,
-            Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) => Form::Bits,
+            Protocol::SubsetSelection(_) => DrawnAs::Sets,
+            Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) => DrawnAs::Bits,
             other if SupportRates::of(other).is_some() && estimator != Estimator::PosteriorMean => {
-                Form::Disjoint
+                DrawnAs::Disjoint
             }
-            other if other.countable_outputs(1).is_ok_and(|b| b as u64 <= MAX_OUTPUTS) => Form::Outputs,
-            _ => Form::Users,
+            other if other.countable_outputs(1).is_ok_and(|b| b as u64 <= MAX_OUTPUTS) => DrawnAs::Outputs,
+            _ => DrawnAs::Users,
         };
         let simulation =
-            Simulation { protocol, estimator, n, inverse: LeftInverse::of(protocol)?, form, prior };
+            Simulation { protocol, estimator, n, inverse: LeftInverse::of(protocol)?, drawn_as, prior };
         let (entries, max) = (u128::from(n) * protocol.inputs() as u128, MAX_NUMBERS);
-        if form == Form::Users && entries > max {
+        if drawn_as == DrawnAs::Users && entries > max {
             return Err(Error::TooMuch { what: "a simulated collection of whole reports", entries, max });
         }
         check_size(estimator, protocol.inputs(), n)?;
@@ -101,14 +101,14 @@ impl<'a> Simulation<'a> {
     /// About how many elementary steps one collection takes.
     pub(crate) fn work(&self) -> f64 {
         let (a, n) = (self.protocol.inputs() as f64, self.n as f64);
-        let drawing = match self.form {
-            Form::Disjoint | Form::Bits => 50.0 * a,
-            Form::Sets => 150.0 * a * a,
-            Form::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
-            Form::Users => 10.0 * n * a,
+        let drawing = match self.drawn_as {
+            DrawnAs::Disjoint | DrawnAs::Bits => 50.0 * a,
+            DrawnAs::Sets => 150.0 * a * a,
+            DrawnAs::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
+            DrawnAs::Users => 10.0 * n * a,
         };
         let estimating = match self.estimator {
-            Estimator::MaximumLikelihood if self.form != Form::Disjoint => {
+            Estimator::MaximumLikelihood if self.drawn_as != DrawnAs::Disjoint => {
                 20.0 * a.powi(3) + n.min(1e5) * a * a
             }
             Estimator::PosteriorMean => 1e6 * a + 1e3 * n * a,
@@ -138,17 +138,17 @@ impl<'a> Simulation<'a> {
     }
 
     fn reports(&self, p: &[f64], rng: &mut ChaCha8Rng) -> Result<Reports> {
-        match self.form {
-            Form::Disjoint => self.disjoint(p, rng).map(Reports::Supports),
-            Form::Bits => self.bits(p, rng).map(Reports::Supports),
-            Form::Sets => self.sets(p, rng).map(Reports::Supports),
-            Form::Outputs => {
+        match self.drawn_as {
+            DrawnAs::Disjoint => self.disjoint(p, rng).map(Reports::Supports),
+            DrawnAs::Bits => self.bits(p, rng).map(Reports::Supports),
+            DrawnAs::Sets => self.sets(p, rng).map(Reports::Supports),
+            DrawnAs::Outputs => {
                 let counts = multinomial(self.n, &self.protocol.push_forward(p)?, rng);
                 let counts =
                     counts.into_iter().enumerate().map(|(row, count)| (self.protocol.output(row), count));
                 Tallies::new(self.protocol, counts.filter(|(_, count)| *count > 0)).map(Reports::Tallies)
             }
-            Form::Users => self.users(p, rng).map(Reports::Tallies),
+            DrawnAs::Users => self.users(p, rng).map(Reports::Tallies),
         }
     }
 

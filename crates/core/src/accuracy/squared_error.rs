@@ -7,11 +7,11 @@
 //! which is linear in `p` but for `|p|²`: its mean over a prior needs two moments, and its maximum over all distributions is at the
 //! distribution nearest to `h/2`.
 
-use crate::error::Result;
 use crate::estimate::LeftInverse;
 use crate::estimate::post_processing::norm_sub;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::error::Result;
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// The expected squared length of a user's vote, for each value, and the number of users.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ fn second_moment(prior: &Prior) -> Option<f64> {
         let square = |p: &Vec<f64>| p.iter().map(|p_x| p_x * p_x).sum::<f64>();
         return Some(points.weights().iter().zip(points.points()).map(|(w, p)| w * square(p)).sum());
     }
-    let of_part = |(weight, part): (f64, &crate::prior::Dirichlet)| {
+    let of_part = |(weight, part): (f64, &crate::model::prior::Dirichlet)| {
         let (total, groups) = (part.total(), part.groups());
         let sum: f64 = groups.iter().map(|g| g.count as f64 * g.alpha * (g.alpha + 1.0)).sum();
         weight * sum / (total * (total + 1.0))

@@ -1,6 +1,6 @@
 //! The certificate of a design: an upper bound on the utility of every other protocol.
 
-use crate::evaluation::Method;
+use crate::model::evaluation::Method;
 
 /// Evidence that no protocol under the same requirement is better by more than `gap`.
 ///

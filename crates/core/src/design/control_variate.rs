@@ -51,8 +51,8 @@ mod tests {
     use crate::design::packed_symmetric::entries;
     use crate::design::symmetry::Symmetry;
     use crate::design::tolerances::Tolerances;
-    use crate::prior::Dirichlet;
-    use crate::split_mix::split_mix;
+    use crate::model::prior::Dirichlet;
+    use crate::numerics::split_mix::split_mix;
 
     const ALPHA: [f64; 5] = [0.0235, 0.966, 0.525, 0.0174, 0.0463];
     const DISCLOSED: [f64; 5] = [6.6e-3, 1.1e-4, 4.5e-4, 8.8e-3, 3.4e-3];

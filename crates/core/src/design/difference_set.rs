@@ -7,9 +7,9 @@
 
 use super::tolerances::Tolerances;
 use super::toward_privacy::within_level;
-use crate::error::Result;
-use crate::protocol::Protocol;
-use crate::stop::check;
+use crate::model::error::Result;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::check;
 
 /// A difference set of `k` residues modulo `a`, if the search finds one.
 ///

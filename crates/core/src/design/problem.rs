@@ -5,9 +5,9 @@ use super::requirement::Requirement;
 use super::symmetry::Symmetry;
 use super::tolerances::Tolerances;
 use super::{Effort, PriorComponents};
-use crate::error::{Error, Result};
-use crate::leakage::{UserPrior, user_entropy};
-use crate::prior::Dirichlet;
+use crate::leakage::{GroupedPrior, user_entropy};
+use crate::model::error::{Error, Result};
+use crate::model::prior::Dirichlet;
 
 /// A design problem for few inputs.
 #[derive(Clone)]
@@ -104,7 +104,7 @@ fn max_inputs(symmetry: &Symmetry, limited: bool, tolerances: &Tolerances) -> us
 /// `H(X|P)`.
 fn entropy(components: &PriorComponents<'_>) -> f64 {
     let of_component = |(weight, component): &(f64, &Dirichlet)| {
-        weight * user_entropy(&UserPrior::dirichlet(component.alpha())).value
+        weight * user_entropy(&GroupedPrior::dirichlet(component.alpha())).value
     };
     components.iter().map(of_component).sum()
 }

@@ -6,8 +6,8 @@ use super::column_generation::{ColumnGeneration, Purpose, Solution};
 use super::problem::Problem;
 use super::toward_privacy::{mixed_with_constant, within_level};
 use super::{Design, subset_mixture};
-use crate::evaluation::Method;
-use crate::protocol::Protocol;
+use crate::model::evaluation::Method;
+use crate::model::protocol::Protocol;
 
 /// The design of a solution. The bound on reduced costs is added to `λ`, which makes every reduced cost negative.
 pub(super) fn design(generation: &ColumnGeneration<'_>, solution: &Solution) -> Design {

@@ -14,8 +14,8 @@ use super::problem::Problem;
 use super::protocol_form::design;
 use super::row_leakage::RowLeakage;
 use super::sensitivity::{CubatureSensitivity, Sensitivity};
-use crate::error::Result;
-use crate::stop::check;
+use crate::model::error::Result;
+use crate::numerics::stop::check;
 
 /// The outcome of the first pass.
 enum FirstPass {

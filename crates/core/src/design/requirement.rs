@@ -1,7 +1,7 @@
 //! What a protocol is required to keep private.
 
-use crate::error::{Error, Result, in_range};
-use crate::protocol::MAX_EPSILON;
+use crate::model::error::{Error, Result, in_range};
+use crate::model::protocol::MAX_EPSILON;
 
 /// A requirement: a limit in the worst case, on average, or both.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,9 +10,9 @@ use super::PriorComponents;
 use super::direction::Direction;
 use super::expansion::Expansion;
 use super::packed_symmetric::entries;
-use crate::dirichlet_mean::{ln_leads, mean_products_over_form};
 use crate::leakage;
-use crate::prior::Dirichlet;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::{ln_leads, mean_products_over_form};
 
 /// `ℓ` under a prior given by its Dirichlet components.
 pub(super) struct RowLeakage<'a>(pub &'a PriorComponents<'a>);

@@ -4,8 +4,8 @@
 //! trace of a constant protocol with the same output probabilities brings them below `e^ε` again.
 
 use super::tolerances::Rounding;
-use crate::error::Result;
-use crate::protocol::Protocol;
+use crate::model::error::Result;
+use crate::model::protocol::Protocol;
 
 /// The protocol with these rows, or one so close to it that its level is at most `epsilon`.
 ///

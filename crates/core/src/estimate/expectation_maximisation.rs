@@ -2,7 +2,7 @@
 
 use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use crate::likelihood::{Likelihood, Slope};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 20_000;
@@ -65,9 +65,9 @@ mod tests {
     use super::super::newton::newton;
     use super::*;
     use crate::likelihood::patterns::Patterns;
-    use crate::output::Output;
-    use crate::protocol::Protocol;
-    use crate::tallies::Tallies;
+    use crate::model::output::Output;
+    use crate::model::protocol::Protocol;
+    use crate::model::tallies::Tallies;
 
     /// Two methods that share nothing but the slope end at the same likelihood, within the gaps they state.
     #[test]

@@ -23,7 +23,8 @@
 //! with matrices, mixtures, products and compositions of 2 to 8 values and `ε` from 0.5 to 4, intervals of 90 % hold 87 to 95 % on average over the values and a
 //! uniform or Jeffreys prior (`tests/interval_coverage.rs`).
 
-use crate::special::normal_quantile;
+use crate::numerics::search::bisect;
+use crate::numerics::special::normal_quantile;
 
 /// Halvings of the search for the end of an interval: to a relative 1e-15.
 const HALVINGS: usize = 50;
@@ -134,16 +135,11 @@ impl Measured {
     /// The unified interval, inside `[0, 1]`.
     pub(crate) fn unified(&self, level: f64) -> Interval {
         let (best, refused) = (self.estimate.clamp(0.0, 1.0), 1.0 - level);
-        let end = |mut outside: f64| {
+        let end = |outside: f64| {
             if self.tail(outside) >= refused {
                 return outside;
             }
-            let mut inside = best;
-            for _ in 0..HALVINGS {
-                let middle = 0.5 * (inside + outside);
-                if self.tail(middle) >= refused { inside = middle } else { outside = middle }
-            }
-            inside
+            bisect(best, outside, HALVINGS, |p| self.tail(p) >= refused).0
         };
         Interval { low: end(0.0), high: end(1.0) }
     }

@@ -29,11 +29,11 @@ use faer::{Mat, Side};
 use super::interval::{Interval, Measured};
 use super::post_processing::norm_sub;
 use super::supports::{Reports, SupportRates, Supports};
-use crate::error::{Error, Result};
-use crate::likelihood::rows::Rows;
-use crate::protocol::{Channel, Matrix, Protocol};
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::likelihood::centred_rows::CentredRows;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::model::tallies::Tallies;
+use crate::numerics::stop::check;
 
 /// Rows whose votes are found together: enough to keep a processor busy, few enough to need no memory.
 const ROWS_AT_ONCE: usize = 64;
@@ -42,11 +42,11 @@ const ROWS_AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct LeftInverse {
     a: usize,
-    form: Form,
+    rule: VoteRule,
 }
 
 #[derive(Debug)]
-enum Form {
+enum VoteRule {
     Supports(SupportRates),
     LeastSquares(LeastSquares),
 }
@@ -69,22 +69,22 @@ impl LeftInverse {
         if rank < a {
             return Err(Error::NotFaithful { rank, a });
         }
-        let form = match SupportRates::of(protocol) {
-            Some(rates) => Form::Supports(rates),
+        let rule = match SupportRates::of(protocol) {
+            Some(rates) => VoteRule::Supports(rates),
             None => {
                 let matrix = protocol.canonical_matrix()?;
                 let factor = factor(&matrix).ok_or(Error::NotFaithful { rank: rank - 1, a })?;
-                Form::LeastSquares(LeastSquares { squares: Arc::new(squares(&matrix, &factor)), factor })
+                VoteRule::LeastSquares(LeastSquares { squares: Arc::new(squares(&matrix, &factor)), factor })
             }
         };
-        Ok(LeftInverse { a, form })
+        Ok(LeftInverse { a, rule })
     }
 
     /// The rates at which reports support inputs, where the votes are supports.
     pub fn rates(&self) -> Option<SupportRates> {
-        match self.form {
-            Form::Supports(rates) => Some(rates),
-            Form::LeastSquares(_) => None,
+        match self.rule {
+            VoteRule::Supports(rates) => Some(rates),
+            VoteRule::LeastSquares(_) => None,
         }
     }
 
@@ -96,25 +96,27 @@ impl LeftInverse {
         if reports.n() == 0 {
             return Err(Error::NoReports);
         }
-        match (&self.form, reports) {
-            (Form::Supports(rates), Reports::Supports(supports)) => Ok(from_supports(*rates, supports)),
-            (Form::Supports(rates), Reports::Tallies(tallies)) => {
+        match (&self.rule, reports) {
+            (VoteRule::Supports(rates), Reports::Supports(supports)) => Ok(from_supports(*rates, supports)),
+            (VoteRule::Supports(rates), Reports::Tallies(tallies)) => {
                 let supports = Supports::of_tallies(protocol, tallies);
                 Ok(from_supports(*rates, &supports.ok_or(Error::NoSupports { kind: protocol.kind() })?))
             }
-            (Form::LeastSquares(votes), Reports::Tallies(tallies)) => votes.mean(protocol, tallies),
-            (Form::LeastSquares(_), Reports::Supports(_)) => Err(Error::NoSupports { kind: protocol.kind() }),
+            (VoteRule::LeastSquares(votes), Reports::Tallies(tallies)) => votes.mean(protocol, tallies),
+            (VoteRule::LeastSquares(_), Reports::Supports(_)) => {
+                Err(Error::NoSupports { kind: protocol.kind() })
+            }
         }
     }
 
     /// `E[|z_Y|² | X = x]` for each `x`.
     pub(crate) fn squared_length(&self) -> Vec<f64> {
-        match &self.form {
-            Form::Supports(rates) => {
+        match &self.rule {
+            VoteRule::Supports(rates) => {
                 let (own, others) = rates.squares();
                 vec![own + (self.a - 1) as f64 * others; self.a]
             }
-            Form::LeastSquares(votes) => {
+            VoteRule::LeastSquares(votes) => {
                 (0..self.a).map(|x| (0..self.a).map(|z| votes.squares[(z, x)]).sum()).collect()
             }
         }
@@ -123,7 +125,7 @@ impl LeftInverse {
 
 impl LeastSquares {
     fn mean(&self, protocol: &Protocol, tallies: &Tallies) -> Result<LinearEstimate> {
-        let rows = Rows::of(protocol, tallies)?;
+        let rows = CentredRows::of(protocol, tallies)?;
         let (a, n) = (protocol.inputs(), tallies.n() as f64);
         let votes: Vec<(f64, Vec<f64>)> =
             rows.iter().map(|(count, row)| (count / n, vote(&self.factor, row))).collect();

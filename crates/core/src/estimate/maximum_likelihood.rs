@@ -21,12 +21,12 @@ use super::linear::information;
 use super::post_processing::norm_sub;
 use super::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
-use crate::error::{Error, Result};
 use crate::likelihood::Likelihood;
+use crate::likelihood::centred_rows::CentredRows;
 use crate::likelihood::patterns::Patterns;
-use crate::likelihood::rows::Rows;
-use crate::protocol::Protocol;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
 
 /// Most inputs for which a matrix of all pairs of inputs is made and decomposed.
 pub const MAX_INFORMATION: usize = 1024;
@@ -110,7 +110,7 @@ fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likeliho
     if holds_sets(protocol) {
         Ok(Box::new(Patterns::of(protocol, tallies)?))
     } else {
-        Ok(Box::new(Rows::of(protocol, tallies)?))
+        Ok(Box::new(CentredRows::of(protocol, tallies)?))
     }
 }
 

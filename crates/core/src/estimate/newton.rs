@@ -5,7 +5,7 @@ use faer::Mat;
 use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use super::quadratic_program::maximum;
 use crate::likelihood::{Likelihood, Slope};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Passes over the reports after which the search ends without having reached its tolerance.
 const MOST_PASSES: usize = 200;

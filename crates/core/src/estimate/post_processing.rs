@@ -3,8 +3,8 @@
 //! The names are those of Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), who compare them. Each takes the linear estimate and nothing
 //! else but, for [`base_cut`], the standard errors it would have where nobody holds a value.
 
-use crate::error::{Error, Result};
-use crate::special::normal_quantile;
+use crate::model::error::{Error, Result};
+use crate::numerics::special::normal_quantile;
 
 /// Base-Pos: what is outside `[0, 1]` is moved to its edge. The sum stays as it comes, and is too large on average.
 pub fn clip(linear: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! A concave quadratic function, maximised over the distributions.
 
-use crate::stop::check;
+use crate::numerics::stop::check;
 use faer::linalg::solvers::Llt;
 use faer::prelude::Solve;
 use faer::{Mat, Side};

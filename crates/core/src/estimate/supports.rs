@@ -7,12 +7,9 @@
 //! P(report supports x | user holds x) = κ,   P(report supports x | user holds another value) = λ
 //! ```
 
-use std::borrow::Cow;
-
-use crate::error::{Error, Result};
-use crate::output::Output;
-use crate::protocol::Protocol;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::{Protocol, supported};
+use crate::model::tallies::Tallies;
 
 /// The probabilities that reports support one input, or two at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,20 +162,6 @@ impl Supports {
     /// How many of them support each input.
     pub fn counts(&self) -> &[u64] {
         &self.counts
-    }
-}
-
-/// The inputs that an output of such a protocol supports, ascending.
-pub(crate) fn supported<'o>(protocol: &Protocol, output: &'o Output) -> Cow<'o, [usize]> {
-    match (protocol, output) {
-        (_, Output::Subset(members)) => Cow::Borrowed(members),
-        // The blank of an erasure has the number a.
-        (_, Output::Index(y)) => Cow::Owned((*y < protocol.inputs()).then_some(*y).into_iter().collect()),
-        (Protocol::LocalHash(hash), _) => {
-            let support = hash.support(output).unwrap_or_default();
-            Cow::Owned((0..support.len()).filter(|x| support[*x]).collect())
-        }
-        _ => Cow::Owned(Vec::new()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Any protocol, as a matrix.
 
 use super::{FisherInformation, Point};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// A protocol given by its matrix, `b` rows of `a` probabilities.
 ///
@@ -166,7 +166,7 @@ fn reflect(columns: &mut [Vec<f64>], step: usize) -> f64 {
 
 /// The same decomposition where the scales of the rows do not fit into a double: `p_x` below `e^{−600}`.
 mod graded {
-    use crate::stop::check;
+    use crate::numerics::stop::check;
 
     /// `Σ ln |R_jj|` of the matrix with entries `columns · exp(ln_scales)`, which are never multiplied out.
     pub(super) fn ln_abs_det_triangle(mut columns: Vec<Vec<f64>>, mut ln_scales: Vec<f64>) -> f64 {

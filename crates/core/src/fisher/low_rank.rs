@@ -1,6 +1,6 @@
 //! The log-determinant of a diagonal matrix plus a few rank-one terms, on the hyperplane orthogonal to `1`.
 
-use crate::stop::check;
+use crate::numerics::stop::check;
 use faer::{Mat, Side};
 
 /// `ln det(Eᵀ G E)` of `G = diag(d) + Σ_k ± v_k v_kᵀ`, where the columns of `E` are `e_x − e_r`, `x ≠ r`.

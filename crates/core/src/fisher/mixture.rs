@@ -63,7 +63,7 @@ impl FisherInformation for Mixture {
 mod tests {
     use super::*;
     use crate::fisher::{DenseMatrix, Identity, RandomizedResponse, SubsetSelection, UnaryEncoding};
-    use crate::protocol::{BitNoise, Protocol};
+    use crate::model::protocol::{BitNoise, Protocol};
 
     #[test]
     fn agrees_with_enumeration() {

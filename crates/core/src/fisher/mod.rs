@@ -7,13 +7,14 @@
 //! ```
 //! `J` is the Fisher information in `a − 1` free coordinates. It involves differences of columns only, so it keeps its
 //! digits at high privacy, where `M` is nearly `11ᵀ`. The asymptotic utility is the prior mean of `ln det M`, see
-//! [`crate::expectation`].
+//! [`crate::fisher::expectation`].
 //!
 //! One structure a file: [`DenseMatrix`] for any matrix, [`Identity`], [`Erasure`] and [`RandomizedResponse`] in closed form,
 //! [`UnaryEncoding`] (hence local hashing) and [`SubsetSelection`] without their `2^a` outputs.
 
 mod closed_form;
 mod dense_matrix;
+pub mod expectation;
 mod exponential_sum;
 mod information;
 mod low_rank;

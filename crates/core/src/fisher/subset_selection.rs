@@ -1,11 +1,11 @@
 //! Subset selection, without its `C(a, k)` outputs.
 
-use crate::special::ln_binomial;
+use crate::numerics::special::ln_binomial;
 use std::f64::consts::TAU;
 
 use super::low_rank::{DiagonalPlusLowRank, ln_det_positive};
 use super::{DenseMatrix, ExponentialSum, FisherInformation, Point, RandomizedResponse};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Subset selection: report a `k`-subset of the inputs, those that contain the own input being `e^ε` times as likely.
 ///

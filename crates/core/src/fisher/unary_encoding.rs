@@ -1,10 +1,10 @@
 //! Unary encoding and local hashing, without their `2^a` outputs.
 
-use crate::protocol::BitNoise;
+use crate::model::protocol::BitNoise;
 
 use super::low_rank::DiagonalPlusLowRank;
 use super::{DenseMatrix, Erasure, ExponentialSum, FisherInformation, Point};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Unary encoding: input `x` sets bit `x` with probability `κ` and every other bit with probability `λ`.
 ///
@@ -42,11 +42,11 @@ pub struct UnaryEncoding {
     /// `A/B − 1 = (κ−λ)/(λ(1−κ))`, which is `e^ε − 1`.
     beta: f64,
     tolerance: f64,
-    form: Form,
+    structure: Structure,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
+enum Structure {
     /// `κ = λ`: the report says nothing.
     Constant,
     /// `λ = 0`: a bit is only ever set by its own input.
@@ -63,18 +63,18 @@ impl UnaryEncoding {
     /// Unary encoding over `inputs` values with the given noise, to a relative `tolerance` of each eigenvalue.
     pub fn new(inputs: usize, bits: &BitNoise, tolerance: f64) -> Self {
         let beta = bits.level().exp_m1();
-        let form = if beta == 0.0 {
-            Form::Constant
+        let structure = if beta == 0.0 {
+            Structure::Constant
         } else if bits.lambda == 0.0 {
-            Form::Erasure
+            Structure::Erasure
         } else if inputs <= MOST_INPUTS_ENUMERATED {
-            Form::Enumerated(enumerated(inputs, bits))
+            Structure::Enumerated(enumerated(inputs, bits))
         } else if bits.kappa_complement == 0.0 {
-            Form::Certain
+            Structure::Certain
         } else {
-            Form::Regular(ExponentialSum::reciprocal(bits.level(), tolerance))
+            Structure::Regular(ExponentialSum::reciprocal(bits.level(), tolerance))
         };
-        UnaryEncoding { inputs, bits: *bits, beta, tolerance, form }
+        UnaryEncoding { inputs, bits: *bits, beta, tolerance, structure }
     }
 
     fn erasure(&self) -> Erasure {
@@ -194,54 +194,56 @@ impl FisherInformation for UnaryEncoding {
     }
 
     fn ln_det(&self, point: &Point) -> f64 {
-        match &self.form {
-            Form::Constant => f64::NEG_INFINITY,
-            Form::Erasure => self.erasure().ln_det(point),
-            Form::Enumerated(matrix) => matrix.ln_det(point),
-            Form::Certain => self.certain(point).ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN),
-            Form::Regular(sum) => {
+        match &self.structure {
+            Structure::Constant => f64::NEG_INFINITY,
+            Structure::Erasure => self.erasure().ln_det(point),
+            Structure::Enumerated(matrix) => matrix.ln_det(point),
+            Structure::Certain => {
+                self.certain(point).ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN)
+            }
+            Structure::Regular(sum) => {
                 self.regular(sum, point).ln_det_off_one(self.tolerance * 1e-2).unwrap_or(f64::NAN)
             }
         }
     }
 
     fn structure(&self, point: &Point) -> Option<DiagonalPlusLowRank> {
-        match &self.form {
-            Form::Erasure => self.erasure().structure(point),
-            Form::Certain => Some(self.certain(point)),
-            Form::Regular(sum) => Some(self.regular(sum, point)),
-            Form::Constant | Form::Enumerated(_) => None,
+        match &self.structure {
+            Structure::Erasure => self.erasure().structure(point),
+            Structure::Certain => Some(self.certain(point)),
+            Structure::Regular(sum) => Some(self.regular(sum, point)),
+            Structure::Constant | Structure::Enumerated(_) => None,
         }
     }
 
     fn operations(&self, smallest: f64) -> f64 {
         const RANK: f64 = 20.0;
-        let terms = match &self.form {
-            Form::Constant | Form::Erasure => 1.0,
-            Form::Enumerated(matrix) => return matrix.operations(smallest),
+        let terms = match &self.structure {
+            Structure::Constant | Structure::Erasure => 1.0,
+            Structure::Enumerated(matrix) => return matrix.operations(smallest),
             // The exponentials span down to the smallest probability, about e^{−10/α}, and no two inputs share them.
-            Form::Certain => 40.0 / smallest.min(1.0) * self.inputs as f64 / RANK,
-            Form::Regular(sum) => sum.len() as f64,
+            Structure::Certain => 40.0 / smallest.min(1.0) * self.inputs as f64 / RANK,
+            Structure::Regular(sum) => sum.len() as f64,
         };
         self.inputs as f64 * terms * RANK
     }
 
     /// The terms, the basis of their span, which is no larger, and some vectors.
     fn numbers(&self, smallest: f64) -> f64 {
-        let terms = match &self.form {
-            Form::Constant | Form::Erasure => 1.0,
-            Form::Enumerated(matrix) => return matrix.numbers(smallest),
-            Form::Certain => 40.0 / smallest.min(1.0),
-            Form::Regular(sum) => sum.len() as f64,
+        let terms = match &self.structure {
+            Structure::Constant | Structure::Erasure => 1.0,
+            Structure::Enumerated(matrix) => return matrix.numbers(smallest),
+            Structure::Certain => 40.0 / smallest.min(1.0),
+            Structure::Regular(sum) => sum.len() as f64,
         };
         self.inputs as f64 * (2.0 * terms + 16.0)
     }
 
     fn ln_det_error(&self) -> f64 {
-        match &self.form {
-            Form::Constant | Form::Erasure | Form::Enumerated(_) => 0.0,
-            Form::Certain => (self.inputs as f64 - 1.0) * self.tolerance,
-            Form::Regular(sum) => (self.inputs as f64 - 1.0) * (sum.error() + self.tolerance * 1e-2),
+        match &self.structure {
+            Structure::Constant | Structure::Erasure | Structure::Enumerated(_) => 0.0,
+            Structure::Certain => (self.inputs as f64 - 1.0) * self.tolerance,
+            Structure::Regular(sum) => (self.inputs as f64 - 1.0) * (sum.error() + self.tolerance * 1e-2),
         }
     }
 

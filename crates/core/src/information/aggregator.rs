@@ -2,14 +2,14 @@
 
 use super::grr::{self, Response};
 use super::progress::Observer;
-use super::reduced::Reduced;
 use super::users::{group_private, users_side};
 use super::{enumeration, group_sampling, one_dimensional, path_sampling, response_sampling, truth_sampling};
-use crate::error::Error;
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::likelihood::reduced::Reduced;
+use crate::model::absence::Absence;
+use crate::model::error::Error;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// Which method to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Choice {
 
 /// What the caller may choose about a finite-n computation.
 #[derive(Clone, Copy)]
-pub struct Options<'a> {
+pub struct InformationOptions<'a> {
     /// Which method.
     pub choice: Choice,
     /// Wanted standard error of Monte Carlo, in nats.
@@ -44,9 +44,9 @@ pub struct Options<'a> {
     pub observer: Option<Observer<'a>>,
 }
 
-impl Default for Options<'_> {
+impl Default for InformationOptions<'_> {
     fn default() -> Self {
-        Options {
+        InformationOptions {
             choice: Choice::Automatic,
             tolerance: 1e-2,
             draws: 1 << 24,
@@ -66,7 +66,7 @@ pub fn distribution_information(
     protocol: &Protocol,
     prior: &Prior,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let question = Question { protocol, prior, n, options, tally: false };
     within_bounds(&question, information(&question)?)
@@ -80,7 +80,7 @@ pub fn tally_information(
     protocol: &Protocol,
     prior: &Prior,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let question = Question { protocol, prior, n, options, tally: true };
     within_bounds(&question, information(&question)?)
@@ -91,7 +91,7 @@ struct Question<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
     n: u64,
-    options: &'a Options<'a>,
+    options: &'a InformationOptions<'a>,
     /// About the tallies, not the distribution.
     tally: bool,
 }
@@ -132,7 +132,7 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         return found;
     }
     let outputs = match prior {
-        Prior::Own(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
+        Prior::Custom(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
         _ => None,
     };
     let reduced = reduced.or(outputs);
@@ -194,7 +194,7 @@ fn tally_by_parts(question: &Question<'_>, reduced: Option<&Reduced>) -> Result<
     let distribution = match options.distribution {
         Some(known) => known,
         None => {
-            let part = Options { tolerance: DISTRIBUTION_SHARE * options.tolerance, ..*options };
+            let part = InformationOptions { tolerance: DISTRIBUTION_SHARE * options.tolerance, ..*options };
             distribution_information(protocol, prior, n, &part)?
         }
     };
@@ -209,7 +209,7 @@ pub(crate) fn by_parts(protocol: &Protocol) -> bool {
 /// Of a tolerance for `I(Y⃗;T)`, what `I(Y⃗;P)` may use; errors add in squares.
 const DISTRIBUTION_SHARE: f64 = 0.9;
 
-fn exact_allowed(options: &Options<'_>) -> bool {
+fn exact_allowed(options: &InformationOptions<'_>) -> bool {
     options.choice != Choice::MonteCarlo
 }
 

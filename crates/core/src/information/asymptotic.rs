@@ -1,6 +1,6 @@
 //! The limit for many users, used for a finite number of them: only when asked for.
 
-use crate::evaluation::{Evaluation, Method};
+use crate::model::evaluation::{Evaluation, Method};
 
 /// `((d−1)/2) ln n + r_μ`, the asymptote of `I(Y⃗;P)` for a protocol of rank `d` [paper, Thm "I(Y;P)"; errata V5 for its sign].
 ///

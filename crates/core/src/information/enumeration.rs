@@ -4,7 +4,7 @@
 //! ```text
 //! I(Y⃗;P) = n I(Y;P) − Σ_s M(s) φ(m(s)/M(s) − 1),      I(Y⃗;T) = Σ_t P(t) Σ_s m(s) φ(P(s|t)/m(s) − 1)
 //! ```
-//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports ([`super::reduced`]), `I(Y;P)` is for one report, and
+//! where `m(s) = P(S=s)`, `M` is the multinomial distribution of typical reports ([`crate::likelihood::reduced`]), `I(Y;P)` is for one report, and
 //! `φ(δ) = (1+δ) ln(1+δ) − δ ≥ 0`. These are the textbook entropies, arranged so that at high privacy nothing cancels.
 //!
 //! # Method and cost
@@ -18,10 +18,11 @@
 
 use rayon::prelude::*;
 
-use super::reduced::{Law, Reduced};
-use super::stirling::entropy_gap;
-use crate::evaluation::{Evaluation, Method};
-use crate::stop::check;
+use crate::likelihood::reduced::Reduced;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::stop::check;
 
 /// Most elementary steps that the automatic choice spends on an enumeration: some seconds on one core.
 pub const WORK_BUDGET: f64 = 4e9;
@@ -48,7 +49,7 @@ pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
 }
 
 fn only_points(reduced: &Reduced) -> bool {
-    reduced.parts.iter().all(|(_, law)| matches!(law, Law::Point(_)))
+    reduced.parts.iter().all(|(_, law)| matches!(law, Component::Point(_)))
 }
 
 /// `I(Y⃗;P)`.
@@ -56,7 +57,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
     let walk = Walk::new(reduced, n);
     let (tallies, typical) = (walk.report_tallies(), walk.independent(&reduced.typical));
     let gap = |(m, typical): (&f64, &f64)| {
-        if *typical > 0.0 { typical * entropy_gap((m - typical) / typical) } else { 0.0 }
+        if *typical > 0.0 { typical * excess_entropy((m - typical) / typical) } else { 0.0 }
     };
     let one = reduced.one_report().times(n as f64);
     let value = one.value - tallies.iter().zip(&typical).map(gap).sum::<f64>();
@@ -70,7 +71,7 @@ pub(crate) fn tally(reduced: &Reduced, n: u64) -> Evaluation {
     let branch_sum = |t_0: u32| {
         let mut sum = 0.0;
         walk.branch(t_0, &mut |t, conditional| {
-            let gap = |(p, m): (&f64, &f64)| if *m > 0.0 { m * entropy_gap((p - m) / m) } else { 0.0 };
+            let gap = |(p, m): (&f64, &f64)| if *m > 0.0 { m * excess_entropy((p - m) / m) } else { 0.0 };
             sum += reduced.ln_tally(t).exp() * conditional.iter().zip(&marginal).map(gap).sum::<f64>();
         });
         sum
@@ -248,8 +249,8 @@ pub(crate) fn advance(c: &mut [usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prior::{Points, Prior};
-    use crate::protocol::Protocol;
+    use crate::model::prior::{Points, Prior};
+    use crate::model::protocol::Protocol;
 
     fn reduced(protocol: &Protocol, prior: &Prior) -> Reduced {
         Reduced::new(protocol, prior).unwrap().unwrap()

@@ -30,21 +30,21 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-use super::aggregator::Options;
-use super::belief::Belief;
-use super::monte_carlo::{generator, mean, multinomial, pick};
+use super::aggregator::InformationOptions;
+use super::monte_carlo::mean;
 use super::progress::Progress;
-use super::reduced::Reduced;
 use super::reports::{Source, Subsets};
-use super::stirling::ln_factorial;
 use super::tally_probability::{Bounds, Independent, Moments};
-use super::users::{group_of_laws, multinomial_entropy};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::split_mix::split_mix;
-use crate::stop::check;
+use super::users::{group_of_components, multinomial_entropy};
+use crate::likelihood::reduced::{Reduced, prior_parts};
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Prior, PriorParts};
+use crate::model::protocol::Protocol;
+use crate::numerics::random::{generator, multinomial, pick};
+use crate::numerics::split_mix::split_mix;
+use crate::numerics::stirling::ln_factorial;
+use crate::numerics::stop::check;
 
 /// Most users times values.
 const MOST_NUMBERS: f64 = 1.7e7;
@@ -62,18 +62,18 @@ pub(crate) fn tally(
     reduced: Option<&Reduced>,
     n: u64,
     distribution: Evaluation,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let source = Source::new(protocol, reduced, n)?;
     if n as f64 * source.inputs() as f64 > MOST_NUMBERS {
         return Err(Absence::NoMethod { what: "I(Y;T|P) of more than 17 million users times values" });
     }
-    let belief = Belief::new(prior, reduced);
-    let of_laws = |n: u64| group_of_laws(&belief.parts, n).value;
-    let entropies = (!belief.parts.is_empty()).then(|| [of_laws(n), of_laws(an_eighth(n))]);
-    let sampler = Sampler { source, belief, n, entropies };
+    let parts = prior_parts(prior, reduced);
+    let of_components = |n: u64| group_of_components(parts.known(), n).value;
+    let entropies = (!parts.known().is_empty()).then(|| [of_components(n), of_components(an_eighth(n))]);
+    let sampler = Sampler { source, prior: parts, n, entropies };
     // Other draws than those behind `I(Y⃗;P)`, so that the two errors are independent.
-    let options = &Options { seed: split_mix(options.seed, 0), ..*options };
+    let options = &InformationOptions { seed: split_mix(options.seed, 0), ..*options };
     let (walks, bias) = sampler.walks(options);
     let offset = Evaluation::new(distribution.value, distribution.error.hypot(bias), Method::MonteCarlo);
     mean(offset, options, &|rng: &mut ChaCha8Rng| sampler.draw(walks, rng).1)
@@ -86,7 +86,7 @@ fn an_eighth(n: u64) -> u64 {
 
 struct Sampler<'a> {
     source: Source<'a>,
-    belief: Belief<'a>,
+    prior: PriorParts<'a>,
     n: u64,
     /// `H(T|P)` of all users and of an eighth of them, where they are known.
     entropies: Option<[f64; 2]>,
@@ -94,7 +94,7 @@ struct Sampler<'a> {
 
 impl Sampler<'_> {
     /// How many walks are needed, and half the distance of their bounds. An observer may end the search.
-    fn walks(&self, options: &Options<'_>) -> (usize, f64) {
+    fn walks(&self, options: &InformationOptions<'_>) -> (usize, f64) {
         let target = 0.1 * options.tolerance;
         let (mut walks, mut half) = (WALKS[0], f64::INFINITY);
         loop {
@@ -112,7 +112,7 @@ impl Sampler<'_> {
     }
 
     /// The distance of the bounds of a pilot draw, unless the observer has had enough; the first ones are always made.
-    fn gap(&self, i: u64, walks: usize, options: &Options<'_>) -> Option<f64> {
+    fn gap(&self, i: u64, walks: usize, options: &InformationOptions<'_>) -> Option<f64> {
         let nothing =
             Progress { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
         let stopped = options.observer.is_some_and(|observer| observer(&nothing).is_break());
@@ -122,7 +122,7 @@ impl Sampler<'_> {
 
     /// The distance of the bounds of one draw, and its value with controls.
     fn draw(&self, walks: usize, rng: &mut ChaCha8Rng) -> (f64, Vec<f64>) {
-        let ln_p = self.belief.sample(rng);
+        let ln_p = self.prior.sample_ln(rng);
         let group = Group::draw(&self.source, &ln_p, self.n, rng);
         let t = group.tally();
         let Bounds { lower, upper } = group.ln_probability(&t, walks, rng);
@@ -270,7 +270,7 @@ fn by_certainty(a: usize, rows: &[f64]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::Points;
+    use crate::model::prior::Points;
 
     #[test]
     fn agrees_with_the_enumeration() {
@@ -295,7 +295,7 @@ mod tests {
             );
             // Unary encoding and its like as a matrix and report by report.
             for table in [Some(&reduced), None].into_iter().take(1 + usize::from(subsets)) {
-                let options = Options { tolerance: 0.02, ..Options::default() };
+                let options = InformationOptions { tolerance: 0.02, ..InformationOptions::default() };
                 let found = tally(&protocol, &prior, table, n, known, &options).unwrap();
                 let off = (found.value - exact.value).abs();
                 assert!(off < 4.0 * found.error + 1e-12, "{} {n}: {found:?} {exact:?}", protocol.kind());
@@ -312,7 +312,7 @@ mod tests {
         let reduced = Reduced::new(&protocol, &prior).unwrap().unwrap();
         let exact = enumeration::tally(&reduced, 8);
         let known = enumeration::distribution(&reduced, 8);
-        let options = Options { tolerance: 0.01, ..Options::default() };
+        let options = InformationOptions { tolerance: 0.01, ..InformationOptions::default() };
         let found = tally(&protocol, &prior, Some(&reduced), 8, known, &options).unwrap();
         assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }

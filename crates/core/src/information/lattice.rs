@@ -13,8 +13,8 @@
 //! Accuracy: against the sum over all numbers, relative `1e-11` at `n = 2·10^5` for Beta-binomials with `0.05 ≤ α ≤ 2000` (tests of
 //! `super::users`).
 
-use super::gauss::discrete_chebyshev;
-use crate::stop::check;
+use crate::numerics::gauss::discrete_chebyshev;
+use crate::numerics::stop::check;
 
 /// Numbers visited one by one at either end, and the smallest panel.
 const SINGLE: u64 = 48;

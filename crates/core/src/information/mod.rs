@@ -26,39 +26,36 @@
 //! Asymptotes ([`distribution_asymptote`]) are never chosen automatically: at `n = 10^4` they may still be 0.36 nats off.
 //!
 //! ```
-//! use sottovoce::information::{Options, distribution_information};
+//! use sottovoce::information::{InformationOptions, distribution_information};
 //! use sottovoce::{Prior, Protocol};
 //!
 //! let (protocol, prior) = (Protocol::grr(3, 2.0)?, Prior::jeffreys(3)?);
-//! let learned = distribution_information(&protocol, &prior, 100, &Options::default()).unwrap();
+//! let learned = distribution_information(&protocol, &prior, 100, &InformationOptions::default()).unwrap();
 //! assert!((learned.value - 2.60348563).abs() < 1e-8);
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
 mod aggregator;
 mod asymptotic;
-pub(crate) mod belief;
 pub(crate) mod enumeration;
-pub(crate) mod gauss;
 mod group_sampling;
 pub(crate) mod grr;
 mod lattice;
 pub(crate) mod monte_carlo;
 mod one_dimensional;
+pub(crate) mod one_dimensional_image;
 pub(crate) mod path_sampling;
 mod progress;
-pub(crate) mod reduced;
 pub(crate) mod reports;
 mod reports_given_tally;
 mod response_sampling;
-pub(crate) mod stirling;
 mod tally_probability;
 mod truth_sampling;
 mod users;
 mod utility;
 
 pub(crate) use aggregator::by_parts;
-pub use aggregator::{Choice, Options, distribution_information, tally_information};
+pub use aggregator::{Choice, InformationOptions, distribution_information, tally_information};
 pub use asymptotic::distribution_asymptote;
 pub use enumeration::WORK_BUDGET;
 pub use progress::{Observer, Progress};

@@ -10,15 +10,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chacha20::ChaCha8Rng;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_distr::{Binomial, Distribution as _};
 use rayon::prelude::*;
 
-use super::aggregator::Options;
+use super::aggregator::InformationOptions;
 use super::progress::{Observer, Progress};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::stop;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::control_variates::Fit;
+use crate::numerics::random::generator;
+use crate::numerics::stop;
 
 /// Draws of the first round. With 128 the residuals of GRR with three values, which are large only near the corners of the
 /// simplex, had a standard error that was ten times too small.
@@ -37,7 +37,7 @@ const DRAWS_A_CONTROL: usize = 10;
 /// tolerance.
 pub(crate) fn mean(
     offset: Evaluation,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
     draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
 ) -> Result<Evaluation, Absence> {
     let tolerance = options.tolerance;
@@ -119,156 +119,25 @@ fn next_round(total: u64, ratio: f64) -> u64 {
     (needed.clamp(16.0, total as f64) as u64).min(4096)
 }
 
-/// The generator of one draw. All draws begin here, so this is where a run may end.
-pub(crate) fn generator(seed: u64, stream: u64) -> ChaCha8Rng {
-    stop::check();
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(stream);
-    rng
-}
-
 /// The mean of the first column after regression on as many of the others as the draws allow, and its standard error.
-///
-/// The error is stated so that 1.96 of it make a 95 % interval: the standard error of the residuals times `t/1.96`, with Student's quantile `t` for the degrees of
-/// freedom that are left.
 fn regression(draws: &[Draw]) -> (f64, f64) {
-    let (count, columns) = (draws.len() as f64, draws[0].len().min(1 + draws.len() / DRAWS_A_CONTROL));
-    let means: Vec<f64> = (0..columns).map(|c| draws.iter().map(|d| d[c]).sum::<f64>() / count).collect();
-    let covariance = |i: usize, j: usize| {
-        draws.iter().map(|d| (d[i] - means[i]) * (d[j] - means[j])).sum::<f64>() / (count - 1.0)
-    };
-    let controls: Vec<usize> = (1..columns).filter(|c| covariance(*c, *c) > 1e-24).collect();
-    let matrix = controls.iter().map(|i| controls.iter().map(|j| covariance(*i, *j)).collect()).collect();
-    let right = controls.iter().map(|i| covariance(0, *i)).collect();
-    let slopes = solve(matrix, right);
-    let residual =
-        |d: &Draw| d[0] - controls.iter().zip(&slopes).map(|(c, slope)| slope * d[*c]).sum::<f64>();
-    let mean = draws.iter().map(residual).sum::<f64>() / count;
-    let free = (count - 1.0 - controls.len() as f64).max(1.0);
-    let variance = draws.iter().map(|d| (residual(d) - mean).powi(2)).sum::<f64>() / free;
-    (mean, student_factor(free) * (variance / count).sqrt())
-}
-
-/// The 97.5 % quantile of Student's distribution over that of the normal one, by Cornish and Fisher's expansion in the inverse degrees of freedom; above
-/// four degrees off by less than 1 %, below larger than needed.
-pub(crate) fn student_factor(degrees: f64) -> f64 {
-    let z2 = 1.959_963_985_f64.powi(2);
-    let first = (z2 + 1.0) / 4.0;
-    let second = ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
-    let third = (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
-    1.0 + (first + (second + third / degrees) / degrees) / degrees
-}
-
-/// Solves a small positive definite system by elimination; directions that are not determined get 0.
-fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
-    let size = right.len();
-    let diagonal: Vec<f64> = (0..size).map(|i| matrix[i][i]).collect();
-    for k in 0..size {
-        if matrix[k][k] <= 1e-10 * diagonal[k] {
-            matrix.iter_mut().for_each(|row| row[k] = 0.0);
-            matrix[k].fill(0.0);
-            (matrix[k][k], right[k]) = (1.0, 0.0);
-        }
-        for i in k + 1..size {
-            let factor = matrix[i][k] / matrix[k][k];
-            let (above, below) = matrix.split_at_mut(i);
-            below[0].iter_mut().zip(&above[k]).for_each(|(m, p)| *m -= factor * p);
-            right[i] -= factor * right[k];
-        }
-    }
-    for k in (0..size).rev() {
-        let known: f64 = (k + 1..size).map(|j| matrix[k][j] * right[j]).sum();
-        right[k] = (right[k] - known) / matrix[k][k];
-    }
-    right
-}
-
-/// Draws the tally of `n` independent values with the given (not necessarily normalised) probabilities.
-pub(crate) fn multinomial(n: u64, q: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
-    let mut rest_mass: f64 = q.iter().sum();
-    let mut rest = n;
-    let last = q.iter().rposition(|q| *q > 0.0).unwrap_or(0);
-    let mut draw = |(y, q_y): (usize, &f64)| {
-        let share = if y == last { 1.0 } else { (q_y / rest_mass).clamp(0.0, 1.0) };
-        let count = binomial(rest, share, rng);
-        (rest, rest_mass) = (rest - count, rest_mass - q_y);
-        count
-    };
-    q.iter().enumerate().map(&mut draw).collect()
-}
-
-/// Draws a binomial number.
-pub(crate) fn binomial(n: u64, p: f64, rng: &mut dyn Rng) -> u64 {
-    match Binomial::new(n, p) {
-        Ok(distribution) if n > 0 => distribution.sample(rng),
-        _ => 0,
-    }
-}
-
-/// Draws an index with the given probabilities, which sum to `total`.
-pub(crate) fn pick(weights: &[f64], total: f64, rng: &mut dyn Rng) -> usize {
-    let mut rest = rng.random::<f64>() * total;
-    let hit = weights.iter().position(|w| {
-        rest -= w;
-        rest < 0.0
-    });
-    hit.or_else(|| weights.iter().rposition(|w| *w > 0.0)).unwrap_or(0)
-}
-
-/// `vᵀ C⁻¹ v` for a positive definite `C`, destroyed, or `None` if it is not.
-pub(crate) fn quadratic_form(mut c: Vec<Vec<f64>>, mut v: Vec<f64>) -> Option<f64> {
-    let mut sum = 0.0;
-    for k in 0..v.len() {
-        let pivot = c[k][k];
-        if pivot.is_nan() || pivot <= 1e-12 * (1.0 + c[k].iter().map(|e| e.abs()).fold(0.0, f64::max)) {
-            return None;
-        }
-        sum += v[k] * v[k] / pivot;
-        for i in k + 1..v.len() {
-            let factor = c[i][k] / pivot;
-            let (above, below) = c.split_at_mut(i);
-            below[0][k + 1..].iter_mut().zip(&above[k][k + 1..]).for_each(|(m, p)| *m -= factor * p);
-            v[i] -= factor * v[k];
-        }
-    }
-    Some(sum)
+    let controls = (draws[0].len() - 1).min(draws.len() / DRAWS_A_CONTROL);
+    let (values, rows): (Vec<f64>, Vec<Vec<f64>>) =
+        draws.iter().map(|draw| (draw[0], draw[1..=controls].to_vec())).unzip();
+    let fit = Fit::new(&values, &rows, &vec![0.0; controls]);
+    (fit.mean, fit.error())
 }
 
 #[cfg(test)]
 mod tests {
-    use rand::Rng;
+    use rand::RngExt;
 
     use super::*;
-
-    /// The words behind every golden value that was drawn: another generator must have them too, and take them in the same pieces.
-    #[test]
-    fn known_words() {
-        for (seed, stream, wanted) in [
-            (
-                0,
-                0,
-                [0xb585_f767_a79a_3b6c, 0x7746_a55f_bad8_c037, 0x66bb_d30e_d39c_b892, 0x4a20_3585_be65_8446],
-            ),
-            (
-                7,
-                1,
-                [0xfdfa_d737_a8d7_aac7, 0x0251_3177_1b7a_4e55, 0xb2b3_3019_329c_33f9, 0x1e75_6cb5_49e2_9cd9],
-            ),
-        ] {
-            let mut rng = generator(seed, stream);
-            let words: Vec<u64> = (0..300).map(|_| rng.next_u64()).collect();
-            assert_eq!([words[0], words[1], words[32], words[299]], wanted, "{seed} {stream}");
-        }
-        let (mut rng, mut bytes) = (ChaCha8Rng::seed_from_u64(7), [0; 5]);
-        assert_eq!((rng.next_u32(), rng.next_u64()), (0x23d7_43bb, 0x2e9b_293a_2865_5334));
-        rng.fill_bytes(&mut bytes);
-        assert_eq!((bytes, rng.next_u32()), ([0xd3, 0x59, 0x01, 0x2b, 0x31], 0xb44b_70b9));
-    }
 
     #[test]
     fn a_perfect_control_leaves_no_error() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { tolerance: 1e-3, draws: 10_000, ..Options::default() };
+        let options = InformationOptions { tolerance: 1e-3, draws: 10_000, ..InformationOptions::default() };
         let draw = |rng: &mut ChaCha8Rng| {
             let u = rng.random::<f64>() - 0.5;
             vec![3.0 + 2.0 * u, u]
@@ -280,7 +149,7 @@ mod tests {
     #[test]
     fn the_tolerance_is_met_and_threads_do_not_matter() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { tolerance: 0.01, ..Options::default() };
+        let options = InformationOptions { tolerance: 0.01, ..InformationOptions::default() };
         let draw = |rng: &mut ChaCha8Rng| vec![rng.random::<f64>()];
         let found = mean(nothing, &options, &draw).unwrap();
         let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -292,7 +161,8 @@ mod tests {
     fn an_observer_can_stop() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
         let stop = |_: &Progress| std::ops::ControlFlow::Break(());
-        let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
+        let options =
+            InformationOptions { tolerance: 1e-9, observer: Some(&stop), ..InformationOptions::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         assert!(found.error > 0.03 && found.error < 0.2, "{found:?}");
     }
@@ -305,7 +175,8 @@ mod tests {
             seen.store(p.draws, Ordering::Relaxed);
             if p.draws < 100 { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
         };
-        let options = Options { tolerance: 1e-9, observer: Some(&stop), ..Options::default() };
+        let options =
+            InformationOptions { tolerance: 1e-9, observer: Some(&stop), ..InformationOptions::default() };
         let found = mean(nothing, &options, &|rng: &mut ChaCha8Rng| vec![rng.random::<f64>()]).unwrap();
         // The standard deviation is 0.29; threads may have made some more draws than they were asked about.
         assert!(
@@ -323,7 +194,8 @@ mod tests {
         for draws in [16, 24] {
             let normal = |rng: &mut ChaCha8Rng| (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
             let deviation = |seed: u64| {
-                let options = Options { tolerance: 1e-9, draws, seed, ..Options::default() };
+                let options =
+                    InformationOptions { tolerance: 1e-9, draws, seed, ..InformationOptions::default() };
                 let found = mean(nothing, &options, &|rng| (0..5).map(|_| normal(rng)).collect()).unwrap();
                 (found.value / found.error).abs()
             };
@@ -339,25 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn students_quantiles_are_right() {
-        for (degrees, quantile) in [(4.0, 2.776_445), (7.0, 2.364_624), (15.0, 2.131_450), (60.0, 2.000_298)]
-        {
-            let factor = student_factor(degrees);
-            assert!((factor / (quantile / 1.959_964) - 1.0).abs() < 0.01, "{degrees}: {factor}");
-        }
-    }
-
-    #[test]
     fn a_draw_that_is_no_number_is_refused() {
         let nothing = Evaluation::new(0.0, 0.0, Method::ClosedForm);
-        let options = Options { draws: 32, ..Options::default() };
+        let options = InformationOptions { draws: 32, ..InformationOptions::default() };
         assert!(mean(nothing, &options, &|_: &mut ChaCha8Rng| vec![f64::NAN]).is_err());
-    }
-
-    #[test]
-    fn quadratic_forms_are_right() {
-        let form = quadratic_form(vec![vec![2.0, 1.0], vec![1.0, 3.0]], vec![1.0, 2.0]).unwrap();
-        assert!((form - 1.4).abs() < 1e-14, "{form}");
-        assert_eq!(quadratic_form(vec![vec![0.0]], vec![1.0]), None);
     }
 }

@@ -11,7 +11,7 @@
 //! wider than the posterior's standard deviation there. That is `O(√n)` nodes, of which some hundred matter for one tally.
 //!
 //! With more inputs and two outputs reports depend on one number too, `L = Σ_x c_x P_x`, whose density is an integral
-//! ([`crate::metric::one_dimensional_image`]); the nodes then carry its masses, and everything else is as for the two inputs at the ends of the line.
+//! ([`crate::information::one_dimensional_image`]); the nodes then carry its masses, and everything else is as for the two inputs at the ends of the line.
 //!
 //! With two outputs the tally is one number as well, and its distribution varies over distances of `√n`: sums over it need
 //! `O(√n)` nodes ([`super::lattice`]). So `I(Y⃗;P)` costs `O(√n)` evidences: `n = 10^6` is a fraction of a second.
@@ -24,14 +24,17 @@
 
 use rayon::prelude::*;
 
-use super::gauss::{jacobi, legendre};
 use super::lattice::Lattice;
-use super::reduced::{Law, Reduced};
-use super::stirling::{entropy_gap, factorial_remainder};
 use super::users::{Marginal, binomial_nodes, mean, point_term};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::one_dimensional_image::{Line as Image, MAX_PLACES, MAX_TOTAL};
-use crate::stop::check;
+use crate::information::one_dimensional_image::{Image, MAX_PLACES, MAX_TOTAL};
+use crate::likelihood::reduced::Reduced;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
+use crate::numerics::gauss::{legendre, power_rule};
+use crate::numerics::search::first_not_below;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::stirling::factorial_remainder;
+use crate::numerics::stop::check;
 
 /// Nodes a panel.
 const ORDER: usize = 16;
@@ -64,9 +67,9 @@ pub(crate) fn work(reduced: &Reduced, n: u64, tally: bool) -> f64 {
 
 /// Whether the density of the reports' one number can be found.
 fn has_image(reduced: &Reduced) -> bool {
-    let few = |law: &Law| match law {
-        Law::Dirichlet(alpha) => alpha.iter().sum::<f64>() <= MAX_TOTAL,
-        Law::Point(_) => true,
+    let few = |component: &Component| match component {
+        Component::Dirichlet(alpha) => alpha.iter().sum::<f64>() <= MAX_TOTAL,
+        Component::Point(_) => true,
     };
     reduced.inputs() <= MAX_PLACES && reduced.parts.iter().all(|(_, law)| few(law))
 }
@@ -87,13 +90,13 @@ fn between_ends(reduced: &Reduced) -> Reduced {
 }
 
 /// The masses of `L`, the share of the first end, under a prior.
-fn image_nodes(reduced: &Reduced, law: &Law, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+fn image_nodes(reduced: &Reduced, law: &Component, width: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let c = &reduced.ratios[0];
     let [high, low] = ends(reduced).map(|x| c[x]);
     let place = |x: usize| (c[x] - low) / (high - low);
     match law {
-        Law::Point(p) => vec![((0..p.len()).map(|x| place(x) * p[x]).sum(), 1.0)],
-        Law::Dirichlet(alpha) => {
+        Component::Point(p) => vec![((0..p.len()).map(|x| place(x) * p[x]).sum(), 1.0)],
+        Component::Dirichlet(alpha) => {
             let mut order: Vec<usize> = (0..c.len()).collect();
             order.sort_by(|l, r| c[*l].total_cmp(&c[*r]));
             let image = Image {
@@ -147,10 +150,10 @@ struct Nodes {
 impl Line {
     /// Nodes that resolve posteriors from up to `n` reports.
     pub(crate) fn new(reduced: &Reduced, n: u64) -> Self {
-        let nodes = |(weight, law): &(f64, Law)| {
+        let nodes = |(weight, law): &(f64, Component)| {
             let points = match law {
-                Law::Point(p) => vec![(p[0], 1.0)],
-                Law::Dirichlet(alpha) => {
+                Component::Point(p) => vec![(p[0], 1.0)],
+                Component::Dirichlet(alpha) => {
                     Beta { alpha: alpha[0], rest: alpha[1] }.nodes(&|p| width(reduced, n, p))
                 }
             };
@@ -161,7 +164,7 @@ impl Line {
 
     /// The same for two outputs and more inputs; `between` is the problem between its ends.
     fn of_image(reduced: &Reduced, between: &Reduced, n: u64) -> Self {
-        let nodes = |(weight, law): &(f64, Law)| {
+        let nodes = |(weight, law): &(f64, Component)| {
             Nodes::new(between, image_nodes(reduced, law, &|l| width(between, n, l)), *weight)
         };
         Line { parts: reduced.parts.iter().map(nodes).collect() }
@@ -227,14 +230,11 @@ impl Nodes {
     fn evidence(&self, s: &[f64]) -> Evidence {
         check();
         // The likelihood is concave in p.
-        let (mut low, mut high) = (0, self.p.len() - 1);
-        while low < high {
-            let middle = (low + high) / 2;
-            let (here, next) = (self.ln_likelihood(middle, s), self.ln_likelihood(middle + 1, s));
-            let rises =
-                if here == next { here == f64::NEG_INFINITY && self.p[middle] < 0.5 } else { here < next };
-            if rises { low = middle + 1 } else { high = middle }
-        }
+        let rises = |i: usize| {
+            let (here, next) = (self.ln_likelihood(i, s), self.ln_likelihood(i + 1, s));
+            if here == next { here == f64::NEG_INFINITY && self.p[i] < 0.5 } else { here < next }
+        };
+        let low = first_not_below(0, self.p.len() as u64 - 1, |i| rises(i as usize)) as usize;
         let top = self.ln_likelihood(low, s);
         if top == f64::NEG_INFINITY {
             return Evidence { ln_ratio: top, learned: 0.0 };
@@ -287,7 +287,7 @@ impl Beta {
         let mut nodes = Vec::new();
         if self.alpha <= CONCENTRATED {
             let scale = low.powf(self.alpha);
-            let end = jacobi(ORDER, self.alpha).into_iter();
+            let end = power_rule(ORDER, self.alpha).into_iter();
             nodes.extend(end.map(|(x, w)| (low * x, scale * w * ln_rest(low * x).exp())));
         }
         let (rule, mut left) = (legendre(ORDER), low);
@@ -380,7 +380,7 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
         let part = if direct {
             evidence * learned
         } else if ln_ratio < 1.0 {
-            typical * entropy_gap(ln_ratio.exp_m1())
+            typical * excess_entropy(ln_ratio.exp_m1())
         } else {
             evidence * (ln_ratio - 1.0) + typical
         };
@@ -438,11 +438,11 @@ pub(crate) fn tally(reduced: &Reduced, n: u64) -> Evaluation {
 fn entropy_given_distribution(reduced: &Reduced, n: u64) -> f64 {
     let [first, second] = [reduced.column(0)[0], reduced.column(1)[0]];
     let entropy = |p: f64| binomial_entropy(n, p * first + (1.0 - p) * second);
-    let of_law = |law: &Law| match law {
-        Law::Point(p) => entropy(p[0]),
-        Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&entropy),
+    let of_component = |component: &Component| match component {
+        Component::Point(p) => entropy(p[0]),
+        Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&entropy),
     };
-    reduced.parts.iter().map(|(w, law)| w * of_law(law)).sum()
+    reduced.parts.iter().map(|(w, law)| w * of_component(law)).sum()
 }
 
 /// Entropy of a binomial distribution.
@@ -461,10 +461,10 @@ fn binomial_entropy(n: u64, q: f64) -> f64 {
 /// `H(S|T)`.
 fn entropy_given_tally(reduced: &Reduced, n: u64) -> f64 {
     let q = [reduced.column(0)[0], reduced.column(1)[0]];
-    let of_part = |(weight, law): &(f64, Law)| {
+    let of_part = |(weight, law): &(f64, Component)| {
         let nodes = match law {
-            Law::Dirichlet(alpha) => Marginal { n, alpha: alpha[0], rest: alpha[1] }.nodes(SUM_ORDER),
-            Law::Point(p) => binomial_nodes(n, p[0], SUM_ORDER),
+            Component::Dirichlet(alpha) => Marginal { n, alpha: alpha[0], rest: alpha[1] }.nodes(SUM_ORDER),
+            Component::Point(p) => binomial_nodes(n, p[0], SUM_ORDER),
         };
         let terms: Vec<f64> = nodes.par_iter().map(|(t, w)| w * smooth_sum_entropy(*t, n, q)).collect();
         weight * terms.iter().sum::<f64>()
@@ -540,8 +540,8 @@ fn expanded_entropy([variance, third, fourth]: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::Prior;
-    use crate::protocol::Protocol;
+    use crate::model::prior::Prior;
+    use crate::model::protocol::Protocol;
 
     fn reduced(rows: [[f64; 2]; 2], alpha: [f64; 2]) -> Reduced {
         let protocol = Protocol::matrix(rows.iter().map(|row| row.to_vec()).collect()).unwrap();

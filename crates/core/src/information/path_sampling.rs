@@ -27,19 +27,21 @@
 
 use chacha20::ChaCha8Rng;
 
-use super::aggregator::{Options, distribution_information};
-use super::belief::Belief;
-use super::monte_carlo::{mean, pick};
-use super::reduced::Reduced;
+use super::aggregator::{InformationOptions, distribution_information};
+use super::monte_carlo::mean;
 use super::reports::Source;
-use crate::evaluation::{Evaluation, Method};
 use crate::likelihood::RowLikelihood;
+use crate::likelihood::reduced::{Reduced, prior_parts};
 use crate::mcmc::evidence::walk;
-use crate::mcmc::target::Target;
-use crate::metric::Absence;
-use crate::prior::{DirichletMixture, Prior, ln_sum_exp};
-use crate::protocol::Protocol;
-use crate::split_mix::split_mix;
+use crate::mcmc::target::{ChainPrior, Target};
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{DirichletMixture, Prior, PriorParts};
+use crate::model::protocol::Protocol;
+use crate::numerics::quadratic_form::inverse_quadratic_form;
+use crate::numerics::random::pick;
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::split_mix::split_mix;
 
 /// `I(Y⃗;P)` under a prior of one part, or of points.
 pub(crate) fn distribution(
@@ -47,11 +49,11 @@ pub(crate) fn distribution(
     prior: &Prior,
     reduced: Option<&Reduced>,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let source = Source::new(protocol, reduced, n)?;
-    let belief = Belief::new(prior, reduced);
-    mean(NOTHING, options, &|rng: &mut ChaCha8Rng| outer_draw(&source, &belief, n, rng))
+    let parts = prior_parts(prior, reduced);
+    mean(NOTHING, options, &|rng: &mut ChaCha8Rng| outer_draw(&source, &parts, n, rng))
 }
 
 /// Nothing is known beforehand.
@@ -66,38 +68,38 @@ pub(crate) fn mixture_distribution(
     prior: &DirichletMixture,
     reduced: Option<&Reduced>,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let squares: f64 = prior.weights().iter().map(|w| w * w).sum();
     let tolerance = TERM_SHARE * options.tolerance;
     let (mut within, mut variance) = (0.0, 0.0);
     for (j, (weight, part)) in prior.weights().iter().zip(prior.parts()).enumerate() {
         let seed = split_mix(options.seed, 1 + j as u64);
-        let part_options = Options { tolerance: tolerance / squares.sqrt(), seed, ..*options };
+        let part_options = InformationOptions { tolerance: tolerance / squares.sqrt(), seed, ..*options };
         let found = distribution_information(protocol, &Prior::Dirichlet(part.clone()), n, &part_options)?;
         within += weight * found.value;
         variance += (weight * found.error).powi(2);
     }
     let source = Source::new(protocol, reduced, n)?;
     let mixture = Prior::DirichletMixture(prior.clone());
-    let belief = Belief::new(&mixture, reduced);
+    let parts = prior_parts(&mixture, reduced);
     let offset = Evaluation::new(within, variance.sqrt(), Method::MonteCarlo);
-    mean(offset, options, &|rng: &mut ChaCha8Rng| vec![part_draw(&source, &belief, n, rng)])
+    mean(offset, options, &|rng: &mut ChaCha8Rng| vec![part_draw(&source, &parts, n, rng)])
 }
 
 /// One independent estimate of `I(Y⃗;J)`: `ln m_J − ln Σ_j w_j m_j` of drawn reports.
 ///
 /// Each `ln m_j` is the mean of two walks. Their noise, of variance `v_j`, raises the mean of `ln Σ_j w_j m_j` by `½ Σ_j ρ_j (1 − ρ_j) v_j` with the posterior
 /// probabilities `ρ_j` of the parts; that is taken off.
-fn part_draw(source: &Source<'_>, belief: &Belief<'_>, n: u64, rng: &mut ChaCha8Rng) -> f64 {
-    let weights: Vec<f64> = belief.parts.iter().map(|(w, _)| *w).collect();
+fn part_draw(source: &Source<'_>, prior: &PriorParts<'_>, n: u64, rng: &mut ChaCha8Rng) -> f64 {
+    let weights: Vec<f64> = prior.known().iter().map(|(w, _)| *w).collect();
     let part = pick(&weights, 1.0, rng);
-    let ln_p = belief.sample_part(part, rng);
+    let ln_p = prior.known()[part].1.sample_ln(rng);
     let p: Vec<f64> = ln_p.iter().map(|l| l.exp()).collect();
     let reports = source.sample(&p, n, rng);
     let mut evidence = |j: usize| {
         // A mixture of Dirichlet distributions has no points.
-        let Some(prior) = belief.chain_prior(j) else { return (f64::NAN, f64::NAN) };
+        let Some(prior) = ChainPrior::of_part(prior, j) else { return (f64::NAN, f64::NAN) };
         let target = Target::new(&*reports, prior, rng);
         let walks = [0, 1].map(|_| {
             let start = (j == part).then(|| target.state(ln_p.clone()));
@@ -116,11 +118,11 @@ fn part_draw(source: &Source<'_>, belief: &Belief<'_>, n: u64, rng: &mut ChaCha8
 }
 
 /// One independent estimate of `I(Y⃗;P)`, with its control.
-fn outer_draw(source: &Source<'_>, belief: &Belief<'_>, n: u64, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let ln_p = belief.sample(rng);
+fn outer_draw(source: &Source<'_>, prior: &PriorParts<'_>, n: u64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let ln_p = prior.sample_ln(rng);
     let p: Vec<f64> = ln_p.iter().map(|l| l.exp()).collect();
     let reports = source.sample(&p, n, rng);
-    let Some(prior) = belief.chain_prior(0) else { return vec![among_points(belief, &*reports)] };
+    let Some(prior) = ChainPrior::of_part(prior, 0) else { return vec![among_points(prior, &*reports)] };
     let target = Target::new(&*reports, prior, rng);
     let found = walk(&target, Some(target.state(ln_p)), rng);
     let control = match source {
@@ -131,9 +133,9 @@ fn outer_draw(source: &Source<'_>, belief: &Belief<'_>, n: u64, rng: &mut ChaCha
 }
 
 /// The posterior mean of `L − ln m` under a prior of points.
-fn among_points(belief: &Belief<'_>, reports: &dyn RowLikelihood) -> f64 {
+fn among_points(prior: &PriorParts<'_>, reports: &dyn RowLikelihood) -> f64 {
     let logs: Vec<(f64, f64)> =
-        belief.parts.iter().map(|(w, law)| (*w, reports.ln_likelihood(&law.mean()))).collect();
+        prior.known().iter().map(|(w, law)| (*w, reports.ln_likelihood(&law.mean()))).collect();
     let top = logs.iter().map(|(_, l)| *l).fold(f64::NEG_INFINITY, f64::max);
     let weight = |(w, l): &(f64, f64)| w * (l - top).exp();
     let total: f64 = logs.iter().map(weight).sum();
@@ -154,7 +156,7 @@ fn score_form(reduced: &Reduced, p: &[f64], n: u64, gradient: &[f64]) -> f64 {
             line.iter_mut().zip(&r).for_each(|(j, r_y)| *j += factor * r_x * r_y);
         }
     }
-    let form = super::monte_carlo::quadratic_form(information, tangent(gradient));
+    let form = inverse_quadratic_form(|x, y| information[x][y], &tangent(gradient));
     form.map_or(0.0, |form| form - dimension as f64)
 }
 
@@ -164,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::information::enumeration;
-    use crate::prior::{Dirichlet, OwnPrior};
+    use crate::model::prior::{CustomPrior, Dirichlet};
 
     #[test]
     fn subsets_of_one_value_are_randomised_response() {
@@ -172,7 +174,7 @@ mod tests {
         let (prior, n) = (Prior::jeffreys(3).unwrap(), 60);
         let protocol = Protocol::subset(3, 1, 2.0).unwrap();
         let exact = enumeration::distribution(&Reduced::new(&protocol, &prior).unwrap().unwrap(), n);
-        let options = Options { draws: 128, tolerance: 1e-9, ..Options::default() };
+        let options = InformationOptions { draws: 128, tolerance: 1e-9, ..InformationOptions::default() };
         let found = distribution(&protocol, &prior, None, n, &options).unwrap();
         assert!(
             (found.value - exact.value).abs() < 4.0 * found.error && found.error < 0.08,
@@ -183,7 +185,7 @@ mod tests {
     #[derive(Debug)]
     struct HandMade(Dirichlet);
 
-    impl OwnPrior for HandMade {
+    impl CustomPrior for HandMade {
         fn inputs(&self) -> usize {
             self.0.alpha().len()
         }
@@ -203,8 +205,8 @@ mod tests {
         let protocol = Protocol::grr(3, 1.5).unwrap();
         let known = Reduced::new(&protocol, &Prior::Dirichlet(dirichlet.clone())).unwrap().unwrap();
         let exact = enumeration::distribution(&known, 20);
-        let own = Prior::Own(std::sync::Arc::new(HandMade(dirichlet)));
-        let options = Options { draws: 128, tolerance: 1e-9, ..Options::default() };
+        let own = Prior::Custom(std::sync::Arc::new(HandMade(dirichlet)));
+        let options = InformationOptions { draws: 128, tolerance: 1e-9, ..InformationOptions::default() };
         let found = crate::information::distribution_information(&protocol, &own, 20, &options).unwrap();
         assert!(
             (found.value - exact.value).abs() < 4.0 * found.error && found.error < 0.08,
@@ -215,11 +217,11 @@ mod tests {
     #[test]
     fn points_need_no_path() {
         let points = vec![vec![0.2, 0.3, 0.5], vec![0.6, 0.2, 0.2]];
-        let prior = Prior::Points(crate::prior::Points::new(vec![0.3, 0.7], points).unwrap());
+        let prior = Prior::Points(crate::model::prior::Points::new(vec![0.3, 0.7], points).unwrap());
         let protocol = Protocol::oue(3, 1.0).unwrap();
         let reduced = Reduced::new(&protocol, &prior).unwrap().unwrap();
         let exact = enumeration::distribution(&reduced, 15);
-        let options = Options { draws: 4096, tolerance: 1e-9, ..Options::default() };
+        let options = InformationOptions { draws: 4096, tolerance: 1e-9, ..InformationOptions::default() };
         let found = distribution(&protocol, &prior, Some(&reduced), 15, &options).unwrap();
         assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
     }

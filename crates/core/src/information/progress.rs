@@ -29,5 +29,5 @@ impl Progress {
 /// Called after every round of draws, and before every draw with what was known after the last round (nothing in the first one: no value and an infinite
 /// error); [`ControlFlow::Break`] stops with the best estimate so far, which takes as long as the draws that are under way, and at least eight.
 ///
-/// This crate has no clock: a time limit is an observer that breaks when the time is nearly over, and [`crate::stop`] when it is.
+/// This crate has no clock: a time limit is an observer that breaks when the time is nearly over, and [`crate::numerics::stop`] when it is.
 pub type Observer<'a> = &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync);

@@ -5,14 +5,14 @@
 
 use rand::{Rng, RngExt};
 
-use super::monte_carlo::{multinomial, pick};
-use super::reduced::Reduced;
 use crate::likelihood::RowLikelihood;
 use crate::likelihood::dense_rows::DenseRows;
 use crate::likelihood::patterns::Patterns;
-use crate::metric::Absence;
-use crate::protocol::Protocol;
-use crate::stop::check;
+use crate::likelihood::reduced::Reduced;
+use crate::model::absence::Absence;
+use crate::model::protocol::Protocol;
+use crate::numerics::random::{multinomial, pick};
+use crate::numerics::stop::check;
 
 /// Most numbers in the table of reports of one draw: 512 MiB.
 const MAX_TABLE: f64 = 6.7e7;
@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
             return Err(Absence::NoMethod { what: "the reports of so many users do not fit into memory" });
         }
         let none = Patterns::empty(protocol, 0)?;
-        let bits = |bits: &crate::protocol::BitNoise| {
+        let bits = |bits: &crate::model::protocol::BitNoise| {
             // Without noise on other bits a set bit is proof.
             let (member, other) =
                 if bits.lambda == 0.0 { (1.0, 0.0) } else { (bits.member_ratio(), bits.other_ratio()) };

@@ -10,7 +10,8 @@
 //!
 //! The integrand is a smooth peak, and so is each sum over `k` where it has many terms: both are sampled at a few dozen places (Poisson summation), whatever `n`.
 
-use super::stirling::ln_factorial;
+use crate::numerics::search::first_not_below;
+use crate::numerics::stirling::ln_factorial;
 
 /// Steps in one standard deviation of a smooth peak; their error is `e^{−2π²·9}`.
 const STEPS_A_DEVIATION: f64 = 3.0;
@@ -47,11 +48,7 @@ fn ln_of_value(s: f64, t: f64, (kept, drawn): (f64, f64), mean: f64) -> f64 {
     let ln_odds = kept.ln() - drawn.ln() - mean.ln();
     // Neighbours have the ratio (t−k)(s−k)/(k+1) · r/((1−r) m), which falls with k: the largest term is where it passes 1.
     let rises = |k: f64| ((t - k) * (s - k)).ln() + ln_odds > (k + 1.0).ln();
-    let (mut low, mut high) = (0.0, most);
-    while low < high {
-        let middle = (0.5 * (low + high)).floor();
-        if rises(middle) { low = middle + 1.0 } else { high = middle }
-    }
+    let low = first_not_below(0, most as u64, |k| rises(k as f64)) as f64;
     let ln_term = |k: f64| k * ln_odds - ln_factorial(k) - ln_factorial(t - k) - ln_factorial(s - k);
     let top = ln_term(low);
     let curvature = 1.0 / (low + 1.0) + 1.0 / (t - low + 1.0) + 1.0 / (s - low + 1.0);
@@ -81,7 +78,7 @@ fn peak_near(f: &dyn Fn(f64) -> f64, start: f64, scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::information::grr::ln_tally_given_tally;
+    use crate::likelihood::polynomials::ln_tally_given_tally;
 
     /// The products of polynomials are exact to the same cutoff, but their cost grows with the reports.
     #[test]

@@ -19,23 +19,27 @@
 use chacha20::ChaCha8Rng;
 use rand::Rng;
 
-use super::aggregator::Options;
-use super::grr::{Polynomials, Response, SAMPLING_CUTOFF, ln_tally_given_tally};
-use super::monte_carlo::{mean, multinomial, pick, quadratic_form};
+use super::aggregator::InformationOptions;
+use super::grr::Response;
+use super::monte_carlo::mean;
 use super::one_dimensional::{Beta, Count};
-use super::reduced::{Law, Reduced};
 use super::reports_given_tally::ln_reports_given_tally;
-use super::stirling::{factorial_remainder, ln_factorial};
 use super::users::{binomial_nodes, mean as node_mean, point_term};
-use crate::evaluation::{Evaluation, Method};
+use crate::likelihood::polynomials::{Polynomials, SAMPLING_CUTOFF, ln_tally_given_tally};
+use crate::likelihood::reduced::Reduced;
 use crate::likelihood::shares::Shares;
-use crate::metric::Absence;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
+use crate::numerics::quadratic_form::inverse_quadratic_form;
+use crate::numerics::random::{multinomial, pick};
+use crate::numerics::stirling::{factorial_remainder, ln_factorial};
 
 /// `I(Y⃗;P)`.
 pub(crate) fn distribution(
     response: &Response<'_>,
     n: u64,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
@@ -50,7 +54,11 @@ pub(crate) fn distribution(
 }
 
 /// `I(Y⃗;T)`.
-pub(crate) fn tally(response: &Response<'_>, n: u64, options: &Options<'_>) -> Result<Evaluation, Absence> {
+pub(crate) fn tally(
+    response: &Response<'_>,
+    n: u64,
+    options: &InformationOptions<'_>,
+) -> Result<Evaluation, Absence> {
     let marginals = Marginals::new(response);
     let counts = marginals.counts(n);
     let sampler = Sampler::new(response, n);
@@ -75,10 +83,9 @@ fn local_form(s: &[u64], t: &[u64], beta: f64) -> f64 {
         let shared = lie * lie * (n + beta * (t_x + t_y));
         if x == y { mean(x) - shared - lie * lie * beta * beta * t_x } else { -shared }
     };
-    let matrix = (0..a - 1).map(|x| (0..a - 1).map(|y| covariance(x, y)).collect()).collect();
-    let deviation = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
+    let deviation: Vec<f64> = (0..a - 1).map(|x| s[x] as f64 - mean(x)).collect();
     // Singular only when all reports are honest: then nothing is random given T, and nothing needs a control.
-    quadratic_form(matrix, deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
+    inverse_quadratic_form(covariance, &deviation).map_or(0.0, |form| form - (a as f64 - 1.0))
 }
 
 /// Whether the products of polynomials, `(2·9)²` times the lies for each level of the tree, take longer than the shares of all values.
@@ -100,7 +107,7 @@ struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     fn new(response: &'a Response<'a>, n: u64) -> Self {
-        let polynomials = |d: &crate::prior::Dirichlet| {
+        let polynomials = |d: &crate::model::prior::Dirichlet| {
             Polynomials::new(d.total(), response.beta, response.a, n, SAMPLING_CUTOFF)
         };
         Sampler {
@@ -124,7 +131,8 @@ impl<'a> Sampler<'a> {
 
     fn reports_of_tally(&self, t: &[u64], rng: &mut dyn Rng) -> Vec<u64> {
         let kept = self.response.beta / (self.response.a as f64 + self.response.beta);
-        let mut s: Vec<u64> = t.iter().map(|t_x| super::monte_carlo::binomial(*t_x, kept, rng)).collect();
+        let mut s: Vec<u64> =
+            t.iter().map(|t_x| crate::numerics::random::binomial(*t_x, kept, rng)).collect();
         let drawn = self.n - s.iter().sum::<u64>();
         let uniform = multinomial(drawn, &vec![1.0; t.len()], rng);
         s.iter_mut().zip(uniform).for_each(|(s_x, u)| *s_x += u);
@@ -133,7 +141,7 @@ impl<'a> Sampler<'a> {
 
     /// `ln P(S = s)`.
     fn ln_probability(&self, s: &[u64]) -> f64 {
-        let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::prior::Dirichlet))| {
+        let evidence = |(p, (_, d)): (&Polynomials, &(f64, &crate::model::prior::Dirichlet))| {
             let of_shares = || {
                 let shares = Shares::new(d.alpha(), self.response.beta, s);
                 Some(shares.ln_evidence(shares.ln_sum_at_1()?))
@@ -202,12 +210,12 @@ impl Marginals {
             let q = (1.0 + response.beta * p) / (response.a as f64 + response.beta);
             node_mean(&binomial_nodes(n, q, 20), |s| point_term(s, users * q))
         };
-        let of_law = |law: &Law| match law {
-            Law::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
-            Law::Point(p) => term(p[0]),
+        let of_component = |component: &Component| match component {
+            Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
+            Component::Point(p) => term(p[0]),
         };
         let of_problem =
-            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_law(law)).sum::<f64>();
+            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_component(law)).sum::<f64>();
         self.total(&self.problems.iter().map(of_problem).collect::<Vec<_>>()) - factorial_remainder(users)
     }
 }
@@ -217,13 +225,13 @@ fn marginal(response: &Response<'_>, x: usize) -> Reduced {
     let (a, beta) = (response.a as f64, response.beta);
     let [truth, lie] = [(1.0 + beta) / (a + beta), 1.0 / (a + beta)];
     let [not_truth, not_lie] = [(a - 1.0) / (a + beta), (a - 1.0 + beta) / (a + beta)];
-    let parts: Vec<(f64, Law)> = response
+    let parts: Vec<(f64, Component)> = response
         .parts
         .iter()
         .map(|(w, d)| {
             let alpha = d.alpha()[x];
             let others = d.alpha().iter().enumerate().filter(|(y, _)| *y != x).map(|(_, alpha)| alpha).sum();
-            (*w, Law::Dirichlet(vec![alpha, others]))
+            (*w, Component::Dirichlet(vec![alpha, others]))
         })
         .collect();
     let mean: f64 = parts.iter().map(|(w, law)| w * law.mean()[0]).sum();
@@ -237,7 +245,7 @@ fn marginal(response: &Response<'_>, x: usize) -> Reduced {
 mod tests {
     use super::*;
     use crate::information::grr;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     #[test]
     fn agrees_with_the_exact_sum() {
@@ -249,7 +257,12 @@ mod tests {
             let response =
                 Response { a: prior.alpha().len(), beta: epsilon.exp_m1(), parts: vec![(1.0, &prior)] };
             let exact = grr::distribution(&response, n);
-            let options = Options { tolerance: 0.01, seed: 1, draws: 20_000, ..Options::default() };
+            let options = InformationOptions {
+                tolerance: 0.01,
+                seed: 1,
+                draws: 20_000,
+                ..InformationOptions::default()
+            };
             let found = distribution(&response, n, &options).unwrap();
             assert!((found.value - exact.value).abs() < 4.0 * found.error, "{found:?} {exact:?}");
         }
@@ -281,14 +294,17 @@ mod tests {
                 draws.store(p.draws, std::sync::atomic::Ordering::Relaxed);
                 std::ops::ControlFlow::Continue(())
             };
-            let options = Options { tolerance, observer: Some(&observer), ..Options::default() };
+            let options =
+                InformationOptions { tolerance, observer: Some(&observer), ..InformationOptions::default() };
             let found = distribution(&response, n, &options).unwrap();
             println!("a = {a}, n = {n}: {found:?}, {draws:?} draws in {:?}", start.elapsed());
         }
         let start = std::time::Instant::now();
         let prior = Dirichlet::jeffreys(4).unwrap();
         let response = Response { a: 4, beta: 1f64.exp_m1(), parts: vec![(1.0, &prior)] };
-        let found = tally(&response, 1000, &Options { tolerance: 0.01, ..Options::default() }).unwrap();
+        let found =
+            tally(&response, 1000, &InformationOptions { tolerance: 0.01, ..InformationOptions::default() })
+                .unwrap();
         println!("tally a = 4, n = 1000: {found:?} in {:?}", start.elapsed());
     }
 }

@@ -22,7 +22,7 @@
 //! values *given* their tally; the mean over `k` walks and this one has `E ln W̄ ≥ ln P(T = t)`. The half of the two logarithms is off by much less than
 //! their distance.
 
-use crate::stop::check;
+use crate::numerics::stop::check;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rand::Rng;
@@ -106,8 +106,8 @@ impl Independent {
                     weights[x] = row[x] * tilt * r[x] / m[x].max(NOTHING);
                 }
                 let total: f64 = weights.iter().sum();
-                let x =
-                    given.map_or_else(|| super::monte_carlo::pick(&weights, total, rng), |g| g[i] as usize);
+                let x = given
+                    .map_or_else(|| crate::numerics::random::pick(&weights, total, rng), |g| g[i] as usize);
                 if weights[x] <= 0.0 {
                     return f64::NEG_INFINITY;
                 }
@@ -251,7 +251,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::information::monte_carlo::pick;
+    use crate::numerics::random::pick;
 
     /// Users with random probabilities, some of them impossible, and values drawn from these.
     fn random_users(a: usize, n: usize, rng: &mut ChaCha8Rng) -> (Independent, Vec<u32>) {
@@ -307,7 +307,7 @@ mod tests {
         let users = Independent { a: 3, rows: p.to_vec(), row_of: vec![0; 40] };
         let truth: Vec<u32> = (0..40).map(|i| [0, 1, 1, 2, 2][i % 5]).collect();
         let Bounds { lower, upper } = users.ln_probability(&truth, 1, &mut ChaCha8Rng::seed_from_u64(1));
-        let ln = |k: f64| crate::information::stirling::ln_factorial(k);
+        let ln = |k: f64| crate::numerics::stirling::ln_factorial(k);
         let exact = ln(40.0) - ln(8.0) - 2.0 * ln(16.0) + 8.0 * p[0].ln() + 16.0 * (p[1] * p[2]).ln();
         assert!((lower - exact).abs() < 1e-9 && (upper - exact).abs() < 1e-9, "{lower} {upper} {exact}");
     }

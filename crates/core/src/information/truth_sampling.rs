@@ -4,23 +4,23 @@
 
 use chacha20::ChaCha8Rng;
 
-use super::aggregator::Options;
-use super::monte_carlo::{mean, multinomial};
-use super::reduced::{Law, laws, ln_rising};
-use super::stirling::ln_factorial;
+use super::aggregator::InformationOptions;
+use super::monte_carlo::mean;
 use super::users::group_private;
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Component, Prior};
+use crate::numerics::random::multinomial;
+use crate::numerics::stirling::{ln_factorial, ln_rising};
 
 /// `H(T)`, or `I(X⃗;P)` if not `tally`; `None` for a prior of one's own.
 pub(crate) fn information(
     prior: &Prior,
     n: u64,
     tally: bool,
-    options: &Options<'_>,
+    options: &InformationOptions<'_>,
 ) -> Option<Result<Evaluation, Absence>> {
-    let (parts, group) = (laws(prior)?, group_private(prior, n)?);
+    let (parts, group) = (Component::parts_of(prior)?, group_private(prior, n)?);
     let offset = if tally { 0.0 } else { -group.value };
     let draw = |rng: &mut ChaCha8Rng| {
         let p: Vec<f64> = prior.sample_ln(rng).into_iter().map(f64::exp).collect();
@@ -29,17 +29,19 @@ pub(crate) fn information(
     Some(mean(Evaluation::new(offset, group.error, Method::Quadrature), options, &draw))
 }
 
-fn ln_probability(parts: &[(f64, Law)], t: &[u64]) -> f64 {
+fn ln_probability(parts: &[(f64, Component)], t: &[u64]) -> f64 {
     let counts = || t.iter().map(|t_x| *t_x as f64);
     let n: f64 = counts().sum();
-    let ln_part = |(w, law): &(f64, Law)| {
+    let ln_part = |(w, law): &(f64, Component)| {
         w.ln()
             + match law {
-                Law::Dirichlet(alpha) => {
+                Component::Dirichlet(alpha) => {
                     let total: f64 = alpha.iter().sum();
                     counts().zip(alpha).map(|(t, a)| ln_rising(*a, t)).sum::<f64>() - ln_rising(total, n)
                 }
-                Law::Point(p) => counts().zip(p).map(|(t, p)| if t == 0.0 { 0.0 } else { t * p.ln() }).sum(),
+                Component::Point(p) => {
+                    counts().zip(p).map(|(t, p)| if t == 0.0 { 0.0 } else { t * p.ln() }).sum()
+                }
             }
     };
     let logs: Vec<f64> = parts.iter().map(ln_part).collect();

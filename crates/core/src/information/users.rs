@@ -8,7 +8,7 @@
 //! Under `P ~ Dirichlet(α)` the tally `T_x` is Beta-binomial, and all of these are sums over `x` of expectations of one `T_x`
 //! ([`super::lattice`]). The paper's sums over all `n^{a−1}` tallies are not needed. Written plainly the terms are of order
 //! `n ln n` and the result of order `ln n`; so Stirling's leading terms are cancelled on paper. With `z = α_x + T_x`,
-//! `m = E T_x`, `ε = T_x/m − 1`, `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`super::stirling`]:
+//! `m = E T_x`, `ε = T_x/m − 1`, `δ = z/E z − 1`, `φ(δ) = (1+δ) ln(1+δ) − δ` and the remainders `R`, `S` of [`crate::numerics::stirling`]:
 //!
 //! ```text
 //! I(X⃗;P) = K(α0, n) − Σ_x E[ K(α_x, T_x) + α_x (ln(1+δ) − δ) ],
@@ -27,13 +27,12 @@
 //! all numbers and the sum over panels at `n = 2·10^5` (tests).
 
 use super::lattice::Lattice;
-use super::reduced::Law;
-use super::stirling::{
-    entropy_gap, factorial_remainder, ln_1p_minus, ln_gamma_ratio, remainder, remainder_slope,
-};
-use crate::evaluation::{Evaluation, Method};
-use crate::prior::{Dirichlet, Prior};
-use crate::stop::check;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Component;
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::special::{excess_entropy, ln1p_excess};
+use crate::numerics::stirling::{factorial_remainder, ln_gamma_ratio, remainder, remainder_slope};
+use crate::numerics::stop::check;
 
 /// Nodes a panel, and the fewer ones that show the error.
 const ORDERS: [usize; 2] = [20, 14];
@@ -95,15 +94,15 @@ pub fn group_private(prior: &Prior, n: u64) -> Option<Evaluation> {
 }
 
 /// `H(T|P)` under parts of a prior.
-pub(crate) fn group_of_laws(parts: &[(f64, Law)], n: u64) -> Evaluation {
-    let of_law = |law: &Law| match law {
+pub(crate) fn group_of_components(parts: &[(f64, Component)], n: u64) -> Evaluation {
+    let of_component = |component: &Component| match component {
         // Unwrap safety: parameters of a valid prior, or sums of such, are valid; large sums are cut to the limit.
-        Law::Dirichlet(alpha) => {
+        Component::Dirichlet(alpha) => {
             users_side(&Dirichlet::new(alpha.iter().map(|a| a.min(1e8)).collect()).unwrap(), n).group
         }
-        Law::Point(p) => of_point(p, n, |sums| sums.tally),
+        Component::Point(p) => of_point(p, n, |sums| sums.tally),
     };
-    sum(&parts.iter().map(|(w, law)| of_law(law).times(*w)).collect::<Vec<_>>())
+    sum(&parts.iter().map(|(w, law)| of_component(law).times(*w)).collect::<Vec<_>>())
 }
 
 /// `H(T|P=p)`, the entropy of a multinomial distribution.
@@ -205,7 +204,8 @@ impl DirichletSums {
 
 /// `α0 − α` without cancellation.
 fn rest_of(prior: &Dirichlet, alpha: f64) -> f64 {
-    let of_group = |g: &crate::prior::Group| g.alpha * (g.count - usize::from(g.alpha == alpha)) as f64;
+    let of_group =
+        |g: &crate::model::prior::Group| g.alpha * (g.count - usize::from(g.alpha == alpha)) as f64;
     prior.groups().iter().map(of_group).sum()
 }
 
@@ -255,14 +255,14 @@ impl Marginal {
     }
 
     fn distribution_term(&self, t: f64) -> f64 {
-        distribution_term(self.alpha, t) + self.alpha * ln_1p_minus(self.deviation(t))
+        distribution_term(self.alpha, t) + self.alpha * ln1p_excess(self.deviation(t))
     }
 
     fn concentrated(&self, t: f64) -> f64 {
         let m = self.mean();
-        m * entropy_gap(t / m - 1.0) + factorial_remainder(t)
+        m * excess_entropy(t / m - 1.0) + factorial_remainder(t)
             - variation(self.alpha, t)
-            - (self.alpha + m) * entropy_gap(self.deviation(t))
+            - (self.alpha + m) * excess_entropy(self.deviation(t))
     }
 
     /// Nodes and weights.
@@ -320,7 +320,7 @@ impl PointSums {
 
 /// `m φ(t/m − 1) + S(t)`.
 pub(crate) fn point_term(t: f64, m: f64) -> f64 {
-    m * entropy_gap(t / m - 1.0) + factorial_remainder(t)
+    m * excess_entropy(t / m - 1.0) + factorial_remainder(t)
 }
 
 /// Nodes and weights of a binomial distribution.
@@ -345,7 +345,7 @@ pub(crate) fn binomial_nodes(n: u64, p: f64, order: usize) -> Vec<(f64, f64)> {
 #[allow(clippy::excessive_precision)] // Reference values keep the digits they were found with.
 mod tests {
     use super::*;
-    use crate::prior::Points;
+    use crate::model::prior::Points;
 
     fn symmetric(a: usize, alpha: f64) -> Dirichlet {
         Dirichlet::symmetric(a, alpha).unwrap()
@@ -408,7 +408,7 @@ mod tests {
         // the next term is of order 1/n, here 1e-12.
         let (alpha, n) = ([3.0, 4.0], 1e12);
         let side = users_side(&Dirichlet::new(alpha.to_vec()).unwrap(), n as u64);
-        let psi = super::super::stirling::digamma;
+        let psi = crate::numerics::special::digamma;
         let h = libm::lgamma(3.0) + libm::lgamma(4.0) - libm::lgamma(7.0) - 2.0 * psi(3.0) - 3.0 * psi(4.0)
             + 5.0 * psi(7.0);
         let fisher = -0.5 * (psi(3.0) + psi(4.0) - 2.0 * psi(7.0));

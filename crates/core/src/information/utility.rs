@@ -6,12 +6,12 @@
 //! ```
 //! [paper, Table "information split", Def. "utility", Def. "digit utility"]
 
-use super::aggregator::{Options, distribution_information};
+use super::aggregator::{InformationOptions, distribution_information};
 use super::users::{UsersSide, group_private, individual_private, users_side};
-use crate::evaluation::{Evaluation, Method};
-use crate::metric::Absence;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// What the aggregator learns, in nats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl AggregatorSide {
 ///
 /// # Errors
 /// The prior is one's own, or nothing but an exact method is allowed and none fits.
-pub fn users_side_of(prior: &Prior, n: u64, options: &Options<'_>) -> Result<UsersSide, Absence> {
+pub fn users_side_of(prior: &Prior, n: u64, options: &InformationOptions<'_>) -> Result<UsersSide, Absence> {
     if let Prior::Dirichlet(dirichlet) = prior {
         return Ok(users_side(dirichlet, n));
     }

@@ -1,8 +1,8 @@
 //! Closed forms: what there is to hide, and protocols that say the truth or a function of it.
 
-use super::UserPrior;
-use crate::evaluation::{Evaluation, Method};
-use crate::special::digamma_difference;
+use super::GroupedPrior;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::special::digamma_difference;
 
 /// The information `H(X | P)` that a user has to hide.
 ///
@@ -20,11 +20,11 @@ use crate::special::digamma_difference;
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UserPrior, user_entropy};
-/// let entropy = user_entropy(&UserPrior::dirichlet(&[1.0, 1.0]));
+/// use sottovoce::leakage::{GroupedPrior, user_entropy};
+/// let entropy = user_entropy(&GroupedPrior::dirichlet(&[1.0, 1.0]));
 /// assert!((entropy.value - 0.5).abs() < 1e-15);
 /// ```
-pub fn user_entropy(prior: &UserPrior) -> Evaluation {
+pub fn user_entropy(prior: &GroupedPrior) -> Evaluation {
     let surprise = |mass: f64, others: f64| match prior.is_point {
         false => digamma_difference(mass + 1.0, others),
         true if mass > others => -(-others / prior.total).ln_1p(),
@@ -40,9 +40,9 @@ pub fn user_entropy(prior: &UserPrior) -> Evaluation {
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UserPrior, deterministic, user_entropy};
+/// use sottovoce::leakage::{GroupedPrior, deterministic, user_entropy};
 /// let merged = deterministic(&[0.5, 0.5, 1.0], &[0, 0, 1], false);
-/// assert_eq!(merged, user_entropy(&UserPrior::dirichlet(&[1.0, 1.0])));
+/// assert_eq!(merged, user_entropy(&GroupedPrior::dirichlet(&[1.0, 1.0])));
 /// ```
 ///
 /// # Panics
@@ -54,16 +54,16 @@ pub fn deterministic(masses: &[f64], map: &[usize], is_point: bool) -> Evaluatio
         *merged.entry(y).or_insert(0.0) += mass;
     }
     let merged: Vec<f64> = merged.into_values().collect();
-    user_entropy(&if is_point { UserPrior::point(&merged) } else { UserPrior::dirichlet(&merged) })
+    user_entropy(&if is_point { GroupedPrior::point(&merged) } else { GroupedPrior::dirichlet(&merged) })
 }
 
 /// Leakage of erasure, which tells the truth with probability `reveal` and nothing otherwise: `reveal · H(X|P)`.
 ///
 /// ```
-/// use sottovoce::leakage::{UserPrior, erasure};
-/// assert!((erasure(0.5, &UserPrior::dirichlet(&[1.0, 1.0])).value - 0.25).abs() < 1e-15);
+/// use sottovoce::leakage::{GroupedPrior, erasure};
+/// assert!((erasure(0.5, &GroupedPrior::dirichlet(&[1.0, 1.0])).value - 0.25).abs() < 1e-15);
 /// ```
-pub fn erasure(reveal: f64, prior: &UserPrior) -> Evaluation {
+pub fn erasure(reveal: f64, prior: &GroupedPrior) -> Evaluation {
     let entropy = user_entropy(prior);
     Evaluation::new(reveal * entropy.value, reveal * entropy.error, Method::ClosedForm)
 }

@@ -11,8 +11,8 @@
 //! are near one when `x` has nearly all the mass, and when `α0` is small, so that nothing is lost there. For a point prior `(1 + r t)^{−α}`
 //! becomes `e^{−r p t}` and the exponent `−1` disappears.
 
-use super::prior::UserPrior;
-use crate::special::{ln1p_excess, power_excess_of_ln};
+use super::prior::GroupedPrior;
+use crate::numerics::special::{ln1p_excess, power_excess_of_ln};
 
 /// A likelihood ratio `r` and `r − 1`, each with its own digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) fn are_close(inside: Ratio, outside: Ratio) -> bool {
 }
 
 /// Left and right of these the integrand decays as `e^{−|u|}`.
-pub(super) fn limits(inside: Ratio, outside: Ratio, prior: &UserPrior) -> (f64, f64) {
+pub(super) fn limits(inside: Ratio, outside: Ratio, prior: &GroupedPrior) -> (f64, f64) {
     let largest = inside.value.max(outside.value);
     let smallest = inside.value.min(outside.value);
     let left = -(largest * (1.0 + prior.total)).ln();
@@ -99,7 +99,7 @@ pub(super) struct CloseNode {
 }
 
 /// `None` where the integrand is below `e^{−80}`.
-pub(super) fn close_node(u: f64, prior: &UserPrior) -> Option<CloseNode> {
+pub(super) fn close_node(u: f64, prior: &GroupedPrior) -> Option<CloseNode> {
     let t = u.exp();
     let lowest = (1.0 - CLOSE) * t;
     let decay = if prior.is_point { lowest } else { prior.total * lowest.ln_1p() };
@@ -130,7 +130,7 @@ impl DirectNode {
     }
 }
 
-pub(super) fn direct_node(u: f64, reference: Ratio, other: Ratio, prior: &UserPrior) -> DirectNode {
+pub(super) fn direct_node(u: f64, reference: Ratio, other: Ratio, prior: &GroupedPrior) -> DirectNode {
     let t = u.exp();
     let difference = other.excess - reference.excess;
     if prior.is_point {

@@ -9,7 +9,7 @@
 //! θ [ Σ_x w_x φ(v_x) − E φ(L) ],   L = Σ_x v_x P_x,   φ(t) = t ln t − t + 1
 //! ```
 //!
-//! which is Jensen's gap of [`crate::dirichlet_mean`]. Protocols with exponentially many outputs average it over them
+//! which is Jensen's gap of [`crate::numerics::dirichlet_mean`]. Protocols with exponentially many outputs average it over them
 //! inside one integral.
 
 mod deterministic;
@@ -21,7 +21,7 @@ mod subset_selection;
 mod unary_encoding;
 
 pub use deterministic::{deterministic, erasure, user_entropy};
-pub use prior::UserPrior;
+pub use prior::GroupedPrior;
 pub use randomised_response::randomised_response;
 pub use row::{dense, row, row_of_deviations};
 pub use subset_selection::subset_selection;

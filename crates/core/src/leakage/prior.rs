@@ -1,6 +1,7 @@
 //! What is assumed of the distribution `P` of the users' values, in the form the leakage kernels read.
 
-use crate::prior::leave_one_out;
+use crate::model::prior::Component;
+use crate::numerics::special::leave_one_out;
 
 /// Inputs of equal prior mass.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,17 +19,25 @@ pub(super) struct Group {
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::UserPrior;
-/// assert_eq!(UserPrior::dirichlet(&[0.5; 100]), UserPrior::dirichlet_groups(&[(0.5, 100)]));
+/// use sottovoce::leakage::GroupedPrior;
+/// assert_eq!(GroupedPrior::dirichlet(&[0.5; 100]), GroupedPrior::dirichlet_groups(&[(0.5, 100)]));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct UserPrior {
+pub struct GroupedPrior {
     pub(super) groups: Vec<Group>,
     pub(super) total: f64,
     pub(super) is_point: bool,
 }
 
-impl UserPrior {
+impl GroupedPrior {
+    /// One component of a prior.
+    pub(crate) fn of(component: &Component) -> Self {
+        match component {
+            Component::Dirichlet(alpha) => GroupedPrior::dirichlet(alpha),
+            Component::Point(p) => GroupedPrior::point(p),
+        }
+    }
+
     /// `P ~ Dirichlet(α)`.
     ///
     /// # Panics
@@ -40,7 +49,7 @@ impl UserPrior {
     /// `P ~ Dirichlet(α)`, given as pairs (alpha, number of inputs that have it).
     ///
     /// # Panics
-    /// As [`UserPrior::dirichlet`].
+    /// As [`GroupedPrior::dirichlet`].
     pub fn dirichlet_groups(groups: &[(f64, usize)]) -> Self {
         Self::grouped(groups.to_vec(), false)
     }
@@ -56,7 +65,7 @@ impl UserPrior {
     /// A known `P = p`, given as pairs (probability, number of inputs that have it).
     ///
     /// # Panics
-    /// As [`UserPrior::point`].
+    /// As [`GroupedPrior::point`].
     pub fn point_groups(groups: &[(f64, usize)]) -> Self {
         Self::grouped(groups.to_vec(), true)
     }
@@ -78,7 +87,7 @@ impl UserPrior {
         let others = leave_one_out(&pairs);
         let group =
             |(&(mass, count), others)| Group { mass, count: count as f64, others, weight: mass / total };
-        UserPrior { groups: pairs.iter().zip(others).map(group).collect(), total, is_point }
+        GroupedPrior { groups: pairs.iter().zip(others).map(group).collect(), total, is_point }
     }
 
     /// The number of inputs `a`.

@@ -1,11 +1,11 @@
 //! Generalised randomised response: the true value with weight `e^ε`, every other with weight one.
 
 use super::row::evaluation;
-use super::{UserPrior, user_entropy};
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::Evaluation;
-use crate::special::excess_entropy;
-use crate::trapezoid::Bounded;
+use super::{GroupedPrior, user_entropy};
+use crate::model::evaluation::Evaluation;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::trapezoid::Bounded;
 
 /// Leakage of generalised randomised response over the inputs of the prior.
 ///
@@ -23,12 +23,12 @@ use crate::trapezoid::Bounded;
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UserPrior, randomised_response, user_entropy};
-/// let prior = UserPrior::dirichlet_groups(&[(0.5, 1024)]);
+/// use sottovoce::leakage::{GroupedPrior, randomised_response, user_entropy};
+/// let prior = GroupedPrior::dirichlet_groups(&[(0.5, 1024)]);
 /// let share = randomised_response(2.0, &prior).value / user_entropy(&prior).value;
 /// assert!((1.0 - share - 0.998_696_670).abs() < 1e-9);
 /// ```
-pub fn randomised_response(epsilon: f64, prior: &UserPrior) -> Evaluation {
+pub fn randomised_response(epsilon: f64, prior: &GroupedPrior) -> Evaluation {
     if epsilon == f64::INFINITY {
         return user_entropy(prior);
     }

@@ -1,9 +1,9 @@
 //! The leakage of single outputs, and of any protocol given as a matrix.
 
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::{Evaluation, Method};
-use crate::special::excess_entropy;
-use crate::trapezoid::Bounded;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
+use crate::numerics::trapezoid::Bounded;
 
 /// Leakage of one output with likelihoods `q_yx`: its share of `I(X; Y | P)`. `pairs` are `(alpha_x, q_yx)`, or `(p_x, q_yx)`
 /// of a point prior with `Σ p_x = 1`. A row of zeros leaks nothing.
@@ -66,10 +66,10 @@ pub(super) fn evaluation(leakage: Bounded) -> Evaluation {
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{dense, UserPrior, user_entropy};
+/// use sottovoce::leakage::{dense, GroupedPrior, user_entropy};
 /// let rows = [[1.0, 0.0, 0.0], [0.0, 2.0 / 3.0, 1.0 / 3.0], [0.0, 1.0 / 3.0, 2.0 / 3.0]];
 /// let leakage = dense(&[1.0; 3], rows.iter().map(|r| &r[..]), false);
-/// let entropy = user_entropy(&UserPrior::dirichlet(&[1.0; 3]));
+/// let entropy = user_entropy(&GroupedPrior::dirichlet(&[1.0; 3]));
 /// assert!((1.0 - leakage.value / entropy.value - 0.369_678_496_298_637_5).abs() < 1e-14);
 /// ```
 pub fn dense<'a>(masses: &[f64], rows: impl Iterator<Item = &'a [f64]>, is_point: bool) -> Evaluation {

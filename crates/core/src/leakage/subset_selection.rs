@@ -2,11 +2,11 @@
 
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
-use super::{UserPrior, prior::Group};
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::Evaluation;
-use crate::special::{binomial_probability, exp_m1_excess, ln_binomial};
-use crate::trapezoid::{Term, trapezoid};
+use super::{GroupedPrior, prior::Group};
+use crate::model::evaluation::Evaluation;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::{binomial_probability, exp_m1_excess, ln_binomial};
+use crate::numerics::trapezoid::{Term, trapezoid};
 
 /// Leakage of subset selection with subsets of `size` inputs.
 ///
@@ -29,15 +29,15 @@ use crate::trapezoid::{Term, trapezoid};
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UserPrior, randomised_response, subset_selection};
-/// let prior = UserPrior::dirichlet(&[0.5, 1.0, 2.5]);
+/// use sottovoce::leakage::{GroupedPrior, randomised_response, subset_selection};
+/// let prior = GroupedPrior::dirichlet(&[0.5, 1.0, 2.5]);
 /// let (subsets, response) = (subset_selection(1, 1.0, &prior), randomised_response(1.0, &prior));
 /// assert!((subsets.value / response.value - 1.0).abs() < 1e-13);
 /// ```
 ///
 /// # Panics
 /// If `size` exceeds the number of inputs.
-pub fn subset_selection(size: usize, epsilon: f64, prior: &UserPrior) -> Evaluation {
+pub fn subset_selection(size: usize, epsilon: f64, prior: &GroupedPrior) -> Evaluation {
     let (a, k) = (prior.inputs(), size as f64);
     assert!(k <= a, "a subset of {k} inputs out of {a}");
     if size == 0 || k == a || epsilon == 0.0 {
@@ -111,7 +111,7 @@ struct Step {
 }
 
 struct Subsets<'a> {
-    prior: &'a UserPrior,
+    prior: &'a GroupedPrior,
     a: f64,
     share: f64,
     inside: Ratio,
@@ -126,7 +126,7 @@ struct Subsets<'a> {
 }
 
 impl<'a> Subsets<'a> {
-    fn new(prior: &'a UserPrior, a: f64, k: f64, inside: Ratio, outside: Ratio) -> Self {
+    fn new(prior: &'a GroupedPrior, a: f64, k: f64, inside: Ratio, outside: Ratio) -> Self {
         let share = k / a;
         let mut seen = 0.0;
         let steps: Vec<Step> = prior

@@ -3,11 +3,11 @@
 
 use super::mixture::{self, CloseNode, DirectNode, Pair, Ratio, Relative};
 use super::row::evaluation;
-use super::{UserPrior, erasure};
-use crate::evaluation::Evaluation;
-use crate::protocol::BitNoise;
-use crate::special::{exp_difference, ln_bernoulli_moment};
-use crate::trapezoid::{Term, trapezoid};
+use super::{GroupedPrior, erasure};
+use crate::model::evaluation::Evaluation;
+use crate::model::protocol::BitNoise;
+use crate::numerics::special::{exp_difference, ln_bernoulli_moment};
+use crate::numerics::trapezoid::{Term, trapezoid};
 
 /// Leakage of unary encoding.
 ///
@@ -26,13 +26,13 @@ use crate::trapezoid::{Term, trapezoid};
 ///
 /// # Example
 /// ```
-/// use sottovoce::leakage::{UserPrior, unary_encoding};
+/// use sottovoce::leakage::{GroupedPrior, unary_encoding};
 /// use sottovoce::protocol::BitNoise;
-/// let prior = UserPrior::dirichlet_groups(&[(0.5, 10_000)]);
+/// let prior = GroupedPrior::dirichlet_groups(&[(0.5, 10_000)]);
 /// let tiny = unary_encoding(&BitNoise::rappor(1e-6), &prior).value;
 /// assert!((tiny / (1e-12 / 8.0) - 1.0).abs() < 1e-3); // ½ E[(r−1)²] = ε²/8, nearly
 /// ```
-pub fn unary_encoding(noise: &BitNoise, prior: &UserPrior) -> Evaluation {
+pub fn unary_encoding(noise: &BitNoise, prior: &GroupedPrior) -> Evaluation {
     if noise.lambda == 0.0 {
         return erasure(noise.kappa, prior);
     }
@@ -69,7 +69,7 @@ struct Bit {
 
 /// The prior and the room in which one node is computed.
 struct Bits<'a> {
-    prior: &'a UserPrior,
+    prior: &'a GroupedPrior,
     /// `ln E[(1 + r_x t)^{−α_x}]` relative to a reference, for one input of each group.
     ln_moments: Vec<f64>,
     /// The sum of `ln_moments` over all inputs but one of each group.

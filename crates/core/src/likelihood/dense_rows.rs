@@ -1,7 +1,7 @@
 //! Rows in full: for matrices with few outputs, and for single rows of other likelihoods.
 
 use super::RowLikelihood;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Rows of likelihoods, one entry for each input, and how often each was reported.
 #[derive(Clone, Debug, Default)]

@@ -4,13 +4,15 @@
 //! |---|---|---|
 //! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many different reports | maximum likelihood, the sampler |
 //! | `dense_rows`: rows in full | matrices with few outputs, single rows of the others | Markov chains |
-//! | `rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
+//! | `centred_rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: what some inputs have beyond the others | every protocol; proportional rows are one | exact posteriors, the sampler |
 //! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
+pub(crate) mod centred_rows;
 pub(crate) mod dense_rows;
 pub(crate) mod patterns;
-pub(crate) mod rows;
+pub(crate) mod polynomials;
+pub(crate) mod reduced;
 pub(crate) mod shares;
 pub(crate) mod sparse_rows;
 

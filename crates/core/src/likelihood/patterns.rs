@@ -6,12 +6,12 @@ use rayon::prelude::*;
 
 use super::dense_rows::DenseRows;
 use super::{Likelihood, RowLikelihood, Senders, Slope};
-use crate::error::{Error, Result};
-use crate::estimate::supports::supported;
-use crate::information::monte_carlo::multinomial;
-use crate::protocol::Protocol;
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::Protocol;
+use crate::model::protocol::supported;
+use crate::model::tallies::Tallies;
+use crate::numerics::random::multinomial;
+use crate::numerics::stop::check;
 
 /// Most bits held: one gibibyte.
 const MAX_BITS: u128 = 1 << 33;
@@ -423,9 +423,9 @@ impl RowLikelihood for Patterns {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::Rows;
+    use super::super::centred_rows::CentredRows;
     use super::*;
-    use crate::output::Output;
+    use crate::model::output::Output;
 
     /// Packed bits and rows of the matrix say the same of the same reports.
     #[test]
@@ -440,7 +440,7 @@ mod tests {
             (subset(&(0..11).collect::<Vec<_>>()), 3),
         ];
         let tallies = Tallies::new(&ue, reports).unwrap();
-        let (packed, dense) = (Patterns::of(&ue, &tallies).unwrap(), Rows::of(&ue, &tallies).unwrap());
+        let (packed, dense) = (Patterns::of(&ue, &tallies).unwrap(), CentredRows::of(&ue, &tallies).unwrap());
         assert_eq!((packed.reports(), dense.reports()), (14.0, 21.0));
         let p: Vec<f64> = (1..=11).map(|x| f64::from(x) / 66.0).collect();
         let (one, other) = (packed.slope(&p), dense.slope(&p));
@@ -485,7 +485,7 @@ mod tests {
             assert_eq!(senders.n(), 14);
             assert!((senders.ln_scale() + senders.ln_value(&p) - ln).abs() < 1e-12);
             let (m, v) = senders.tally_moments(&p);
-            let mut rng = crate::information::monte_carlo::generator(3, 0);
+            let mut rng = crate::numerics::random::generator(3, 0);
             let draws: Vec<Vec<u64>> = (0..20_000).map(|_| senders.sample_tallies(&p, &mut rng)).collect();
             assert!(draws.iter().all(|t| t.iter().sum::<u64>() == 14));
             for x in 0..11 {

@@ -36,9 +36,10 @@ use std::f64::consts::PI;
 use faer::c64;
 use rand::{Rng, RngExt};
 
-use crate::panels::Panels;
-use crate::special::{exp_m1_excess, ln_gamma, ln1p_excess};
-use crate::stop;
+use crate::numerics::panels::Panels;
+use crate::numerics::search::bisect;
+use crate::numerics::special::{exp_m1_excess, ln_gamma, ln1p_excess};
+use crate::numerics::stop;
 
 /// Aliases of the density of a sum are so many standard deviations away.
 const PERIOD: f64 = 40.0;
@@ -333,12 +334,8 @@ fn last_drawn(shares: &[Share], beta: f64, lambda: f64) -> Option<(usize, f64)> 
 fn first_tilt(alpha: &[f64], beta: f64, s: &[u64]) -> f64 {
     let alpha_0: f64 = alpha.iter().sum();
     let n = s.iter().sum::<u64>() as f64;
-    let (mut low, mut high) = (alpha_0, alpha_0 + n);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        let peaks = alpha.iter().zip(s).map(|(alpha, s)| peak(*alpha, *s as f64, beta, middle));
-        if peaks.sum::<f64>() > 1.0 { low = middle } else { high = middle }
-    }
+    let peaks = |tilt: f64| alpha.iter().zip(s).map(move |(alpha, s)| peak(*alpha, *s as f64, beta, tilt));
+    let (low, high) = bisect(alpha_0, alpha_0 + n, 60, |tilt| peaks(tilt).sum::<f64>() > 1.0);
     0.5 * (low + high)
 }
 
@@ -401,10 +398,10 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
+    use super::super::polynomials::{EXACT_CUTOFF, Polynomials};
     use super::*;
-    use crate::information::grr::{EXACT_CUTOFF, Polynomials};
-    use crate::information::monte_carlo::generator;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
+    use crate::numerics::random::generator;
 
     /// The products of polynomials are exact, but their cost grows with the reports.
     #[test]

@@ -11,12 +11,12 @@ use rand::{Rng, RngExt};
 
 use super::dense_rows::DenseRows;
 use super::{RowLikelihood, Senders};
-use crate::error::{Error, Result};
-use crate::information::monte_carlo::multinomial;
-use crate::output::Output;
-use crate::protocol::Protocol;
-use crate::stop::check;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::output::Output;
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
+use crate::numerics::random::multinomial;
+use crate::numerics::stop::check;
 
 /// Most members of all rows: 1.5 GiB.
 const MAX_MEMBERS: usize = 1 << 27;

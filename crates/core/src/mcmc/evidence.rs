@@ -19,8 +19,8 @@
 use rand::{Rng, RngExt};
 
 use super::target::{State, Target};
-use crate::information::gauss::legendre;
-use crate::stop::check;
+use crate::numerics::gauss::legendre;
+use crate::numerics::stop::check;
 
 /// Sweeps of a chain at a node of the path before it is listened to, and while it is.
 const SWEEPS: [usize; 2] = [8, 44];
@@ -175,9 +175,9 @@ fn mean_followed(target: &Target<'_>, state: &mut State, beta: f64, rng: &mut dy
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::information::monte_carlo::generator;
     use crate::likelihood::dense_rows::DenseRows;
     use crate::mcmc::target::ChainPrior;
+    use crate::numerics::random::generator;
 
     /// Rows that are all followed exactly and rows that are all expanded give the same evidence, and both that of a sum over a fine grid. Four standard errors of 64 walks: false
     /// alarm 2e-4 for these fixed seeds.
@@ -191,7 +191,7 @@ mod tests {
             crate::likelihood::RowLikelihood::ln_likelihood(&rows, &[p, 1.0 - p])
         };
         let logs: Vec<f64> = (0..20_000).map(ln_likelihood).collect();
-        let expected = crate::prior::ln_sum_exp(&logs) - 20_000f64.ln();
+        let expected = crate::numerics::special::ln_sum_exp(&logs) - 20_000f64.ln();
         for all_exact in [true, false] {
             let prior = ChainPrior::Dirichlet(vec![1.0, 1.0]);
             let target = Target::with_rows(&rows, &prior, &[all_exact; 60], vec![0.5, 0.5]);

@@ -21,8 +21,9 @@ use rand::{Rng, RngExt};
 use super::quadratic::Quadratic;
 use crate::likelihood::RowLikelihood;
 use crate::likelihood::dense_rows::DenseRows;
-use crate::prior::{Dirichlet, OwnPrior, ln_sum_exp, sample_ln_gamma};
-use crate::stop::check;
+use crate::model::prior::{Component, CustomPrior, Dirichlet, PriorParts};
+use crate::numerics::random::sample_ln_dirichlet;
+use crate::numerics::stop::check;
 
 /// Largest variance of `D` over the posterior. What the evidence leaves out of `D` is of the order of its fifth cumulant over 720.
 const MAX_VARIANCE: f64 = 0.5;
@@ -55,19 +56,15 @@ pub(crate) enum ChainPrior<'a> {
     /// A Dirichlet distribution with these parameters.
     Dirichlet(Vec<f64>),
     /// A custom prior. Its chains move as if the prior were flat, and its density is a factor of the target.
-    Custom(&'a dyn OwnPrior),
+    Custom(&'a dyn CustomPrior),
 }
 
 impl ChainPrior<'_> {
     /// A draw of `ln P`.
     pub(crate) fn sample_ln(&self, rng: &mut dyn Rng) -> Vec<f64> {
         match self {
-            ChainPrior::Custom(own) => own.sample_ln(rng),
-            ChainPrior::Dirichlet(alpha) => {
-                let ln_gammas: Vec<f64> = alpha.iter().map(|alpha| sample_ln_gamma(*alpha, rng)).collect();
-                let ln_sum = ln_sum_exp(&ln_gammas);
-                ln_gammas.into_iter().map(|ln_gamma| ln_gamma - ln_sum).collect()
-            }
+            ChainPrior::Custom(custom) => custom.sample_ln(rng),
+            ChainPrior::Dirichlet(alpha) => sample_ln_dirichlet(alpha.iter().copied(), rng),
         }
     }
 
@@ -76,6 +73,19 @@ impl ChainPrior<'_> {
         match self {
             ChainPrior::Dirichlet(alpha) => alpha[x],
             ChainPrior::Custom(_) => 1.0,
+        }
+    }
+}
+
+impl<'a> ChainPrior<'a> {
+    /// The prior of chains on one part of a prior; `None` for a point.
+    pub(crate) fn of_part(parts: &PriorParts<'a>, part: usize) -> Option<Self> {
+        match parts {
+            PriorParts::Custom(custom) => Some(ChainPrior::Custom(*custom)),
+            PriorParts::Known(parts) => match &parts[part].1 {
+                Component::Dirichlet(alpha) => Some(ChainPrior::Dirichlet(alpha.clone())),
+                Component::Point(_) => None,
+            },
         }
     }
 }
@@ -324,10 +334,10 @@ impl<'a> Target<'a> {
             let (p_x, p_other) = (total * ln_share.exp(), total * ln_rest.exp());
             let prior = match self.prior {
                 ChainPrior::Dirichlet(_) => 0.0,
-                ChainPrior::Custom(own) => {
+                ChainPrior::Custom(custom) => {
                     let mut ln_p = state.ln_p.clone();
                     (ln_p[x], ln_p[other]) = (ln_total + ln_share, ln_total + ln_rest);
-                    own.ln_density(&ln_p)
+                    custom.ln_density(&ln_p)
                 }
             };
             let step = p_x - here;
@@ -373,7 +383,7 @@ impl<'a> Target<'a> {
             let step = chord.step(u);
             let ln_p = chord.ln_p(&state.p, &ridge.direction, u);
             let prior = match &self.prior {
-                ChainPrior::Custom(own) => own.ln_density(&ln_p),
+                ChainPrior::Custom(custom) => custom.ln_density(&ln_p),
                 ChainPrior::Dirichlet(alpha) => {
                     alpha.iter().zip(&ln_p).map(|(alpha, ln)| (alpha - 1.0) * ln).sum()
                 }

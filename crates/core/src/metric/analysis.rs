@@ -1,10 +1,9 @@
 //! A protocol under a prior, and any metric of the two by name.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::answer::{Absence, Answer, Value};
+use super::answer::{Answer, Value};
 use super::average_privacy::Leakage;
 use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
@@ -14,12 +13,13 @@ use super::{
     growth_constant, level_bracket, local_privacy_level, participation_bound, prior_entropy, private_leakage,
     tally_utility_limit, truth_utility, user_entropy, utility_bound, worst_case_privacy,
 };
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, UsersSide};
-use crate::prior::Prior;
-use crate::protocol::Protocol;
-use crate::stop::{self, Stopped};
+use crate::model::absence::Absence;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::{self, Stopped};
 
 /// What the caller may choose about a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,12 +49,12 @@ pub struct Analysis<'a> {
     protocol: &'a Protocol,
     prior: &'a Prior,
     settings: Settings,
-    entropy: OnceCell<Evaluation>,
-    leakage: OnceCell<Result<Leakage, Absence>>,
-    truth: OnceCell<Result<Evaluation, Absence>>,
-    utility: OnceCell<Result<Evaluation, Absence>>,
-    prior_entropy: OnceCell<Result<Evaluation, Absence>>,
-    finite: RefCell<BTreeMap<u64, Rc<FiniteUsers>>>,
+    entropy: OnceLock<Evaluation>,
+    leakage: OnceLock<Result<Leakage, Absence>>,
+    truth: OnceLock<Result<Evaluation, Absence>>,
+    utility: OnceLock<Result<Evaluation, Absence>>,
+    prior_entropy: OnceLock<Result<Evaluation, Absence>>,
+    finite: Mutex<BTreeMap<u64, Arc<FiniteUsers>>>,
     watcher: Option<Watcher<'a>>,
 }
 
@@ -88,12 +88,12 @@ impl<'a> Analysis<'a> {
             protocol,
             prior,
             settings,
-            entropy: OnceCell::new(),
-            leakage: OnceCell::new(),
-            truth: OnceCell::new(),
-            utility: OnceCell::new(),
-            prior_entropy: OnceCell::new(),
-            finite: RefCell::default(),
+            entropy: OnceLock::new(),
+            leakage: OnceLock::new(),
+            truth: OnceLock::new(),
+            utility: OnceLock::new(),
+            prior_entropy: OnceLock::new(),
+            finite: Mutex::default(),
             watcher: None,
         })
     }
@@ -166,8 +166,9 @@ impl<'a> Analysis<'a> {
     }
 
     /// What is known so far about `n` users.
-    fn known(&self, n: u64) -> Rc<FiniteUsers> {
-        self.finite.borrow_mut().entry(n).or_default().clone()
+    fn known(&self, n: u64) -> Arc<FiniteUsers> {
+        // Unwrap safety: nothing panics while it holds the lock.
+        self.finite.lock().unwrap().entry(n).or_default().clone()
     }
 
     fn question(&self, n: u64) -> Question<'_> {
@@ -276,5 +277,20 @@ impl<'a> Analysis<'a> {
             other => other,
         });
         Answer { value: truth, ..rank }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A service may share one analysis between its threads.
+    #[test]
+    fn an_analysis_can_be_shared_between_threads() {
+        let (protocol, prior) = (Protocol::grr(3, 1.0).unwrap(), Prior::jeffreys(3).unwrap());
+        let analysis = Analysis::new(&protocol, &prior).unwrap();
+        let privacy = || analysis.answer(Metric::AveragePrivacy, None);
+        let elsewhere = std::thread::scope(|scope| scope.spawn(privacy).join().unwrap());
+        assert_eq!(elsewhere, privacy());
     }
 }

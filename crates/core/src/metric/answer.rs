@@ -1,9 +1,7 @@
 //! The answer to "what is this metric?": a value, or why there is none.
 
-use thiserror::Error;
-
-use crate::error::Error;
-use crate::evaluation::{Evaluation, Method};
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
 
 /// What was asked for, how it was found, or why it does not exist.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,40 +23,6 @@ pub enum Value {
     Count(usize, Method),
     /// A yes or no, with its method.
     Truth(bool, Method),
-}
-
-/// Why a metric has no value here.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum Absence {
-    /// The metric is defined for faithful protocols only.
-    #[error(
-        "the protocol is not faithful (rank {rank} < {a} inputs): reports cannot tell all distributions apart"
-    )]
-    NotFaithful {
-        /// `rk Q`.
-        rank: usize,
-        /// Number of inputs.
-        a: usize,
-    },
-    /// The metric is defined for continuous priors only.
-    #[error("the prior is not continuous: it allows only finitely many distributions")]
-    NotContinuous,
-    /// The metric depends on the number of users, and none was given.
-    #[error("the number of users n is needed")]
-    NeedsUsers,
-    /// The metric exists, but this version has no method for it here.
-    #[error("no method for this case yet: {what}")]
-    NoMethod {
-        /// Which case.
-        what: &'static str,
-    },
-    /// The computation was stopped before this number was begun.
-    #[error("stopped before it was computed")]
-    Stopped,
-    /// The protocol is too large for the only method there is, or the method failed.
-    #[error(transparent)]
-    Failed(#[from] Error),
 }
 
 impl Answer {

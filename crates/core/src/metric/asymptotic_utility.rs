@@ -3,18 +3,18 @@
 use std::f64::consts::{E, PI};
 
 use super::Settings;
-use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
-use crate::dirichlet_mean::LinearForm;
-use crate::evaluation::{Evaluation, Method};
-use crate::expectation::{Effort, expected_ln_det};
+use crate::fisher::expectation::{MeanOptions, expected_ln_det};
 use crate::fisher::{
     DenseMatrix, Erasure, FisherInformation, Identity, Mixture, Point, RandomizedResponse, SubsetSelection,
     UnaryEncoding,
 };
-use crate::prior::{Dirichlet, Group, Prior};
-use crate::protocol::{Channel, Matrix, Protocol};
-use crate::special::digamma_difference;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Dirichlet, Group, Prior};
+use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::digamma_difference;
 
 /// Relative error allowed to the eigenvalues of a structured Fisher information.
 const STRUCTURE_TOLERANCE: f64 = 1e-13;
@@ -47,7 +47,7 @@ pub fn truth_utility(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
 /// - identity, bijections, erasure: closed form; randomised response: one integral for each distinct parameter of the prior;
 /// - any square matrix: `a` one-dimensional integrals, because `ln det M = 2 ln|det Q| − Σ_y ln (Qp)_y`;
 /// - everything else: the expectation of the log-determinant by cubature (few inputs) or randomised quasi-Monte Carlo with
-///   control variates, see [`crate::expectation`]; unary encoding, local hash and subset selection without their `2^a` outputs,
+///   control variates, see [`crate::fisher::expectation`]; unary encoding, local hash and subset selection without their `2^a` outputs,
 ///   see [`crate::fisher`].
 ///
 /// # Accuracy
@@ -185,7 +185,7 @@ fn utility_of(
     let share = 0.5 / (prior.inputs() as f64 - 1.0);
     let mean = match prior {
         Prior::Points(_) => return Err(Absence::NotContinuous),
-        Prior::Own(_) => {
+        Prior::Custom(_) => {
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))?
         }
@@ -234,7 +234,8 @@ fn of_fisher(
     prior: &Prior,
     settings: &Settings,
 ) -> Result<Evaluation, Absence> {
-    let effort = Effort { tolerance: settings.mean_tolerance(), seed: settings.seed, ..Effort::default() };
+    let effort =
+        MeanOptions { tolerance: settings.mean_tolerance(), seed: settings.seed, ..MeanOptions::default() };
     let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
     let utility =
         utility_of(prior, settings, &|dirichlet| expected_ln_det(fisher, dirichlet.alpha(), &effort), &at)?;
@@ -268,7 +269,8 @@ fn mean_square_ln_det(matrix: &Matrix, ln_det: Evaluation, dirichlet: &Dirichlet
 
 /// `ln|det Q|` as the sum of the logarithms of the singular values. Each of them is off by a rounding of the largest.
 fn ln_absolute_determinant(matrix: &Matrix) -> Result<Evaluation, Absence> {
-    let failed = || crate::Error::SingularValues { rows: matrix.rows().len(), columns: matrix.inputs() };
+    let failed =
+        || crate::model::error::Error::SingularValues { rows: matrix.rows().len(), columns: matrix.inputs() };
     let values = matrix.as_mat().singular_values().map_err(|_| failed())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
     let sum = values.iter().map(|value| value.ln()).sum();

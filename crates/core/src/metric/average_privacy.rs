@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use super::Settings;
-use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
 use super::worst_case_privacy::different;
-use crate::error::Error;
-use crate::evaluation::{Evaluation, Method};
-use crate::leakage::{self, UserPrior};
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protocol};
+use crate::leakage::{self, GroupedPrior};
+use crate::model::absence::Absence;
+use crate::model::error::Error;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::{Component, Prior};
+use crate::model::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protocol};
 
 /// Private information of one user, `H(X | P)`.
 ///
@@ -31,7 +31,7 @@ use crate::protocol::{Channel, Composition, Matrix, MergedRows, Product, Protoco
 /// # Ok::<(), sottovoce::Error>(())
 /// ```
 pub fn user_entropy(prior: &Prior, settings: &Settings) -> Evaluation {
-    let entropy = |part: Part<'_>| Ok(Leakage::exact(leakage::user_entropy(&part.as_prior())));
+    let entropy = |part: &Component| Ok(Leakage::exact(leakage::user_entropy(&GroupedPrior::of(part))));
     // Unwrap safety: the entropy exists under every prior.
     average(prior, settings, &entropy).unwrap().evaluation
 }
@@ -120,64 +120,20 @@ pub fn private_leakage(protocol: &Protocol, prior: &Prior, settings: &Settings) 
     average(prior, settings, &|part| given(protocol, part))
 }
 
-/// What one part of a prior says: a Dirichlet distribution, or a known `P`.
-#[derive(Clone, Copy)]
-enum Part<'a> {
-    Dirichlet(&'a Dirichlet),
-    Point(&'a [f64]),
-}
-
-impl<'a> Part<'a> {
-    /// Dirichlet parameters, or probabilities.
-    fn masses(&self) -> &'a [f64] {
-        match self {
-            Part::Dirichlet(dirichlet) => dirichlet.alpha(),
-            Part::Point(p) => p,
-        }
-    }
-
-    fn is_point(&self) -> bool {
-        matches!(self, Part::Point(_))
-    }
-
-    fn is_symmetric(&self) -> bool {
-        self.masses().iter().all(|mass| *mass == self.masses()[0])
-    }
-
-    fn as_prior(&self) -> UserPrior {
-        match self {
-            Part::Point(p) => UserPrior::point(p),
-            Part::Dirichlet(dirichlet) => {
-                let groups: Vec<_> = dirichlet.groups().iter().map(|g| (g.alpha, g.count)).collect();
-                UserPrior::dirichlet_groups(&groups)
-            }
-        }
-    }
-}
-
 /// The average of an information over what the prior mixes.
 fn average(
     prior: &Prior,
     settings: &Settings,
-    information: &(dyn Fn(Part<'_>) -> Result<Leakage, Absence> + Sync),
+    information: &(dyn Fn(&Component) -> Result<Leakage, Absence> + Sync),
 ) -> Result<Leakage, Absence> {
-    match prior {
-        Prior::Points(points) => {
-            let parts = points.weights().iter().zip(points.points());
-            weighted_sum(parts.map(|(weight, p)| Ok((*weight, information(Part::Point(p))?))))
-        }
-        Prior::Own(_) => {
+    match Component::parts_of(prior) {
+        Some(parts) => weighted_sum(parts.iter().map(|(weight, part)| Ok((*weight, information(part)?)))),
+        None => {
             let at = |ln_p: &[f64]| {
                 let p: Vec<f64> = ln_p.iter().map(|ln_p_x| ln_p_x.exp()).collect();
-                Ok(information(Part::Point(&p))?.evaluation.value)
+                Ok(information(&Component::Point(p))?.evaluation.value)
             };
             mean_over_draws(prior, settings, at).map(Leakage::exact)
-        }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
-            let parts = prior.dirichlets().unwrap_or_default().into_iter();
-            weighted_sum(
-                parts.map(|(weight, dirichlet)| Ok((weight, information(Part::Dirichlet(dirichlet))?))),
-            )
         }
     }
 }
@@ -192,8 +148,8 @@ fn weighted_sum(parts: impl Iterator<Item = Result<(f64, Leakage), Absence>>) ->
     Ok(sum)
 }
 
-fn given(protocol: &Protocol, part: Part<'_>) -> Result<Leakage, Absence> {
-    let prior = || part.as_prior();
+fn given(protocol: &Protocol, part: &Component) -> Result<Leakage, Absence> {
+    let prior = || GroupedPrior::of(part);
     Ok(Leakage::exact(match protocol {
         Protocol::Identity(_) => leakage::user_entropy(&prior()),
         Protocol::GeneralisedRandomisedResponse(grr) => leakage::randomised_response(grr.epsilon(), &prior()),
@@ -223,14 +179,14 @@ fn add_direction(rows: &mut MergedRows, row: &[f64], sorted: bool) {
     }
 }
 
-fn of_matrix(matrix: &Matrix, part: Part<'_>) -> Evaluation {
+fn of_matrix(matrix: &Matrix, part: &Component) -> Evaluation {
     let mut directions = MergedRows::new(matrix.inputs());
     let sorted = part.is_symmetric();
     matrix.rows().for_each(|row| add_direction(&mut directions, row, sorted));
     of_directions(&directions.into_matrix(), part)
 }
 
-fn of_directions(directions: &Matrix, part: Part<'_>) -> Evaluation {
+fn of_directions(directions: &Matrix, part: &Component) -> Evaluation {
     let rows: Vec<&[f64]> = directions.rows().collect();
     let pairs = |row: &[f64]| part.masses().iter().copied().zip(row.iter().copied()).collect::<Vec<_>>();
     let parts: Vec<Evaluation> =
@@ -238,7 +194,7 @@ fn of_directions(directions: &Matrix, part: Part<'_>) -> Evaluation {
     parts.into_iter().fold(Evaluation::closed_form(0.0, 0), Evaluation::plus)
 }
 
-fn of_product(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
+fn of_product(product: &Product, part: &Component) -> Result<Leakage, Absence> {
     let mut directions = MergedRows::new(product.inputs());
     let sorted = part.is_symmetric();
     match product.for_each_row(|row| add_direction(&mut directions, row, sorted)) {
@@ -251,12 +207,12 @@ fn of_product(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
     }
 }
 
-fn bracket(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
+fn bracket(product: &Product, part: &Component) -> Result<Leakage, Absence> {
     let factors = product.factors();
     let count = |factor: &Protocol| factors.iter().filter(|other| *other == factor).count() as f64;
     let parts = different(factors).into_iter().map(|factor| Ok((count(factor), given(factor, part)?)));
     let parts: Vec<(f64, Leakage)> = parts.collect::<Result<_, Absence>>()?;
-    let most = leakage::user_entropy(&part.as_prior()).value;
+    let most = leakage::user_entropy(&GroupedPrior::of(part)).value;
     let upper = parts.iter().map(|(times, part)| times * part.ends().1).sum::<f64>().min(most);
     let lower = parts.iter().map(|(_, part)| part.ends().0).fold(0.0, f64::max);
     Ok(Leakage::between(lower, upper))
@@ -264,7 +220,7 @@ fn bracket(product: &Product, part: Part<'_>) -> Result<Leakage, Absence> {
 
 /// What comes after only loses information: a composition tells at most what its first steps tell and, if its last step is a product, at least what
 /// it tells with any one of the factors.
-fn of_composition(composition: &Composition, part: Part<'_>) -> Result<Leakage, Absence> {
+fn of_composition(composition: &Composition, part: &Component) -> Result<Leakage, Absence> {
     match (composition.directions(), composition.before_last()) {
         (Ok(matrix), _) => Ok(Leakage::exact(of_matrix(matrix, part).of_rounded(composition.rounding()))),
         (Err(Error::TooLarge { .. }), Some(before)) => {

@@ -1,25 +1,26 @@
 //! The metrics that depend on the number of users, each number computed once.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
-use super::answer::Absence;
 use super::watch::{Sought, Step, Watcher};
 use super::{Settings, growth_constant, prior_entropy};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{
-    AggregatorSide, Choice, Options, Progress, UsersSide, by_parts, digit_utility, distribution_asymptote,
-    distribution_information, distribution_utility, tally_information, tally_utility, users_side_of,
+    AggregatorSide, Choice, InformationOptions, Progress, UsersSide, by_parts, digit_utility,
+    distribution_asymptote, distribution_information, distribution_utility, tally_information, tally_utility,
+    users_side_of,
 };
 use crate::metric::Metric;
-use crate::prior::Prior;
-use crate::protocol::Protocol;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::Protocol;
 
 /// What is known so far about `n` users of a protocol under a prior.
 #[derive(Debug, Default)]
 pub(super) struct FiniteUsers {
-    users: OnceCell<Result<UsersSide, Absence>>,
-    distribution: OnceCell<Result<Evaluation, Absence>>,
-    tally: OnceCell<Result<Evaluation, Absence>>,
+    users: OnceLock<Result<UsersSide, Absence>>,
+    distribution: OnceLock<Result<Evaluation, Absence>>,
+    tally: OnceLock<Result<Evaluation, Absence>>,
 }
 
 /// A question about `n` users.
@@ -36,7 +37,7 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     /// Wanted standard error of Monte Carlo.
     fn tolerance(&self) -> f64 {
-        self.settings.tolerance.unwrap_or(Options::default().tolerance)
+        self.settings.tolerance.unwrap_or(InformationOptions::default().tolerance)
     }
 
     /// The relative error of the probabilities of all reports, in the mean square: those of single reports have mean 0 given who sent them, since columns sum
@@ -48,9 +49,9 @@ impl Question<'_> {
         }
     }
 
-    fn options(&self) -> Options<'_> {
-        let default = Options::default();
-        Options {
+    fn options(&self) -> InformationOptions<'_> {
+        let default = InformationOptions::default();
+        InformationOptions {
             choice: self.settings.choice,
             tolerance: self.tolerance(),
             seed: self.settings.seed,
@@ -62,7 +63,7 @@ impl Question<'_> {
     fn watched<T>(
         &self,
         metric: Metric,
-        find: impl FnOnce(&Options<'_>) -> Result<T, Absence>,
+        find: impl FnOnce(&InformationOptions<'_>) -> Result<T, Absence>,
     ) -> Result<T, Absence> {
         let (Some(watcher), users) = (self.watcher, self.n) else { return find(&self.options()) };
         let hears = |progress: &Progress| {
@@ -72,7 +73,7 @@ impl Question<'_> {
         if hears(&start).is_break() {
             return Err(Absence::Stopped);
         }
-        find(&Options { observer: Some(&hears), ..self.options() })
+        find(&InformationOptions { observer: Some(&hears), ..self.options() })
     }
 }
 
@@ -107,7 +108,7 @@ impl FiniteUsers {
 
     /// What the users know.
     pub(super) fn users(&self, question: &Question<'_>) -> Result<UsersSide, Absence> {
-        let side = |options: &Options<'_>| users_side_of(question.prior, question.n, options);
+        let side = |options: &InformationOptions<'_>| users_side_of(question.prior, question.n, options);
         let find = || match question.prior {
             Prior::Dirichlet(_) => side(&question.options()),
             _ => question.watched(Metric::UsersDistribution, side),
@@ -168,7 +169,7 @@ impl FiniteUsers {
                 // Its parts are found one after the other, so that none is found twice.
                 let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
                 question.watched(Metric::AggregatorTally, |options| {
-                    let options = Options { distribution: known, ..*options };
+                    let options = InformationOptions { distribution: known, ..*options };
                     Ok(tally_information(protocol, prior, n, &options)?.of_rounded(question.rounding()))
                 })
             }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::Absence;
-use super::one_dimensional_image::{Line, MAX_PLACES, MAX_TOTAL};
 use super::{Settings, asymptotic_utility, prior_entropy};
-use crate::evaluation::{Evaluation, Method};
-use crate::prior::Prior;
-use crate::protocol::{Channel, Matrix, Protocol};
+use crate::information::one_dimensional_image::{Image, MAX_PLACES, MAX_TOTAL};
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::model::protocol::{Channel, Matrix, Protocol};
 
 /// The constant `r_μ(Q)`: `I(Y⃗;P)` approaches `(d−1)/2 · ln n + r_μ(Q)` with more and more users.
 ///
@@ -96,6 +96,6 @@ fn of_line(matrix: &Matrix, prior: &Prior) -> Result<Evaluation, Absence> {
             what: "a protocol of rank 2 with more than 32 different inputs, or under a prior with alpha_0 above 2000",
         });
     }
-    let (value, error) = Line::of_columns(matrix, dirichlet.alpha()).growth_constant();
+    let (value, error) = Image::of_columns(matrix, dirichlet.alpha()).growth_constant();
     Ok(Evaluation::new(value, error, Method::Quadrature))
 }

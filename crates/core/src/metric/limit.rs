@@ -1,8 +1,8 @@
 //! Where the utilities go with more and more users.
 
-use crate::error::Result;
-use crate::evaluation::Evaluation;
-use crate::protocol::Protocol;
+use crate::model::error::Result;
+use crate::model::evaluation::Evaluation;
+use crate::model::protocol::Protocol;
 
 /// The limit of the distribution utility, `(d−1)/(a−1)` with `d = rk Q` [paper, Cor. "limits of the utilities"].
 ///

@@ -19,14 +19,14 @@ mod growth_constant;
 mod limit;
 mod monte_carlo;
 mod name;
-pub(crate) mod one_dimensional_image;
 mod prior_entropy;
 mod tradeoff;
 mod watch;
 mod worst_case_privacy;
 
+pub use crate::model::absence::Absence;
 pub use analysis::{Analysis, Settings};
-pub use answer::{Absence, Answer, Value};
+pub use answer::{Answer, Value};
 pub use asymptotic_utility::{
     asymptotic_utility, asymptotic_utility_numbers, effective_participation, truth_utility,
 };

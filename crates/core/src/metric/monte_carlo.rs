@@ -5,10 +5,10 @@ use rand::SeedableRng;
 use rayon::prelude::*;
 
 use super::Settings;
-use super::answer::Absence;
-use crate::evaluation::{Evaluation, Method};
-use crate::prior::Prior;
-use crate::stop::check;
+use crate::model::absence::Absence;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Prior;
+use crate::numerics::stop::check;
 
 /// Draws in one batch; each batch has its own stream of random numbers, so that threads do not matter.
 const BATCH: u64 = 256;

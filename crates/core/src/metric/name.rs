@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::error::Error;
+
 /// A metric of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
@@ -238,10 +240,11 @@ impl fmt::Display for Metric {
 }
 
 impl FromStr for Metric {
-    type Err = ();
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, ()> {
-        TABLE.iter().find(|entry| entry.1 == name).map(|entry| entry.0).ok_or(())
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let entry = TABLE.iter().find(|entry| entry.1 == name);
+        entry.map(|entry| entry.0).ok_or_else(|| Error::UnknownName { what: "metric", name: name.into() })
     }
 }
 

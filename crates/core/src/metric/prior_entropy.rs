@@ -1,11 +1,11 @@
 //! The differential entropy of the prior.
 
 use super::Settings;
-use super::answer::Absence;
 use super::monte_carlo::mean_over_draws;
-use crate::evaluation::Evaluation;
-use crate::prior::{Dirichlet, Prior};
-use crate::special::{digamma_difference, ln_beta, ln_beta_groups, ln_gamma};
+use crate::model::absence::Absence;
+use crate::model::evaluation::Evaluation;
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::special::{digamma_difference, ln_beta, ln_beta_groups, ln_gamma};
 
 /// Differential entropy `h(P)`, with respect to Lebesgue measure in `a − 1` of the coordinates.
 ///
@@ -34,7 +34,7 @@ pub fn prior_entropy(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
     match prior {
         Prior::Dirichlet(dirichlet) => Ok(of_dirichlet(dirichlet)),
         Prior::Points(_) => Err(Absence::NotContinuous),
-        Prior::DirichletMixture(_) | Prior::Own(_) => mean_over_draws(prior, settings, |ln_p| {
+        Prior::DirichletMixture(_) | Prior::Custom(_) => mean_over_draws(prior, settings, |ln_p| {
             Ok(-prior.ln_density(ln_p).ok_or(Absence::NotContinuous)?)
         }),
     }

@@ -2,10 +2,10 @@
 
 use std::f64::consts::{E, PI};
 
-use super::answer::Absence;
 use super::worst_case_privacy::local_privacy_level;
-use crate::evaluation::Evaluation;
-use crate::protocol::Protocol;
+use crate::model::absence::Absence;
+use crate::model::evaluation::Evaluation;
+use crate::model::protocol::Protocol;
 
 /// The bound on `U^as_μ` of all faithful protocols with this LDP level.
 ///

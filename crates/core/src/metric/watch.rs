@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::Metric;
-use crate::estimate::Estimator;
 use crate::information::Progress;
+use crate::model::estimator::Estimator;
 
 /// The number that is being found.
 #[derive(Clone, Copy, Debug, PartialEq)]

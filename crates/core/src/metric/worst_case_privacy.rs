@@ -1,8 +1,8 @@
 //! Worst-case privacy and the LDP level: two sides of one number.
 
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
-use crate::protocol::Protocol;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::protocol::Protocol;
 
 /// The LDP level `LDP(Q)`: the most a report can change the odds between two values, as a logarithm.
 ///
@@ -19,7 +19,7 @@ use crate::protocol::Protocol;
 ///
 /// # Accuracy
 /// Exact where it is a parameter. The entries of a given matrix are taken as exact: a relative `1e-15`. Those of a composed matrix are rounded, which at high
-/// privacy is what limits the level: an *absolute* `1e-15` for each ten values or so, see [`Channel::level_error`](crate::protocol::Channel::level_error).
+/// privacy is what limits the level: an *absolute* `1e-15` for each ten values or so, see [`Channel::level_error`](crate::model::protocol::Channel::level_error).
 ///
 /// # Errors
 /// A composition whose matrix would be too large.

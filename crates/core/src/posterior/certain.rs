@@ -7,20 +7,22 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};
-use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, multinomial, pick};
-use crate::information::reduced::ln_rising;
+use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::sample_dirichlet;
+use crate::numerics::random::{generator, multinomial, pick};
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::stirling::ln_rising;
 
 /// The posterior when `known` users surely hold each value.
 pub(crate) fn posterior(
     likelihood: &SparseRows,
     known: &[u64],
     parts: &Parts<'_>,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Posterior {
     let told = known.iter().sum::<u64>();
     let silent = likelihood.n() - told;
@@ -72,7 +74,13 @@ fn beta_binomial(n: f64, a: f64, b: f64) -> (f64, f64) {
     (n * mean, (n * mean * (b / total) * (total + n) / (total + 1.0)).sqrt())
 }
 
-fn draws(known: &[u64], silent: u64, parts: &Parts<'_>, weights: &[f64], options: &Options<'_>) -> Draws {
+fn draws(
+    known: &[u64],
+    silent: u64,
+    parts: &Parts<'_>,
+    weights: &[f64],
+    options: &PosteriorOptions<'_>,
+) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);
         let prior = parts[pick(weights, 1.0, rng)].1;

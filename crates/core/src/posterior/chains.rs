@@ -18,14 +18,16 @@ use chacha20::ChaCha8Rng;
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::diagnostics::{Agreement, agreement};
-use super::summary::{Diagnostics, Options};
-use crate::error::{Error, Result};
+use super::summary::{Diagnostics, PosteriorOptions};
 use crate::information::Progress;
-use crate::information::monte_carlo::generator;
 use crate::likelihood::Senders;
+use crate::mcmc::diagnostics::{Agreement, agreement};
 use crate::mcmc::target::{State, Target};
-use crate::prior::{Dirichlet, ln_sum_exp, sample_ln_gamma};
+use crate::model::error::{Error, Result};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::generator;
+use crate::numerics::random::sample_ln_gamma;
+use crate::numerics::special::ln_sum_exp;
 
 /// Number of chains.
 pub(crate) const CHAINS: usize = 4;
@@ -106,7 +108,7 @@ impl Chains {
         problem: &Problem<'_>,
         sample_size: f64,
         seed: u64,
-        options: &Options<'_>,
+        options: &PosteriorOptions<'_>,
     ) -> Result<Self> {
         let mut chains: Vec<Chain> =
             (0..CHAINS as u64).into_par_iter().map(|i| Chain::new(problem, seed, i)).collect();
@@ -230,7 +232,7 @@ fn until_they_agree(
     chains: &mut [Chain],
     problem: &Problem<'_>,
     sample_size: f64,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> (Vec<Agreement>, Diagnostics) {
     let kept = KEPT.max(options.draws.div_ceil(CHAINS)).next_multiple_of(SLICE);
     for doubling in 0..=DOUBLINGS {
@@ -255,7 +257,7 @@ fn until_they_agree(
 }
 
 /// Tells the observer of the progress, as if the number of draws decided; it does when they are independent.
-fn stopped(chains: &[Chain], wanted: usize, options: &Options<'_>) -> bool {
+fn stopped(chains: &[Chain], wanted: usize, options: &PosteriorOptions<'_>) -> bool {
     let kept = (chains.len() * chains[0].draws.len()) as f64;
     let draws = kept as u64 * chains[0].thinning as u64;
     let progress = Progress {

@@ -10,10 +10,12 @@
 
 use std::f64::consts::PI;
 
-use super::summary::{Options, Summary, mixed};
-use crate::panels::Panels;
-use crate::prior::{Dirichlet, Prior};
-use crate::special::{exp_m1_excess, ln_beta, ln1p_excess, stirling_correction};
+use super::summary::{PosteriorOptions, Summary, mixed};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::panels::Panels;
+use crate::numerics::search::{bisect, maximum};
+use crate::numerics::special::{exp_m1_excess, ln_beta, ln1p_excess};
+use crate::numerics::stirling::remainder;
 
 /// Two rules of a panel agree when they differ by less than this part of the whole.
 const AGREEMENT: f64 = 1e-14;
@@ -49,7 +51,7 @@ impl Beta {
     fn new(a: f64, b: f64) -> Self {
         let (total, sign) = (a + b, if a <= b { 1.0 } else { -1.0 });
         // Stirling: `ln B(a,b) = a ln a/(a+b) + b ln b/(a+b) + ½ ln 2π(a+b)/ab` and three small corrections.
-        let corrections = stirling_correction(a) + stirling_correction(b) - stirling_correction(total);
+        let corrections = remainder(a) + remainder(b) - remainder(total);
         let ln_top = 0.5 * (a / total * b / (2.0 * PI)).ln() - corrections;
         Beta { total, share: a.min(b) / total, peak: (a / b).ln(), sign, ln_top }
     }
@@ -135,23 +137,7 @@ impl<'a> Marginal<'a> {
 
 /// The log-odds of the peak; all that matters here lies within `±45`.
 fn peak(ln_at: &dyn Fn(f64) -> f64) -> f64 {
-    const SHARE: f64 = 0.618_033_988_749_894_9;
-    let (mut low, mut high) = (-45.0, 45.0);
-    let inner = |low: f64, high: f64| (high - SHARE * (high - low), low + SHARE * (high - low));
-    let (mut left, mut right) = inner(low, high);
-    let (mut at_left, mut at_right) = (ln_at(left), ln_at(right));
-    while high - low > 1e-9 {
-        if at_left > at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = inner(low, high).0;
-            at_left = ln_at(left);
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = inner(low, high).1;
-            at_right = ln_at(right);
-        }
-    }
-    0.5 * (low + high)
+    maximum(-45.0, 45.0, 1e-9, ln_at)
 }
 
 /// A weighted mixture of distributions on `(0, 1)`: one for each part of the prior.
@@ -167,21 +153,17 @@ impl Mixture<'_> {
     /// The quantile for a probability between 0 and 1, by bisection in the log-odds.
     pub(crate) fn quantile(&self, probability_below: f64) -> f64 {
         let ends = || self.parts.iter().map(|(_, part)| part.panels.ends());
-        let mut low = ends().map(|(left, _)| left).fold(f64::INFINITY, f64::min);
-        let mut high = ends().map(|(_, right)| right).fold(f64::NEG_INFINITY, f64::max);
+        let low = ends().map(|(left, _)| left).fold(f64::INFINITY, f64::min);
+        let high = ends().map(|(_, right)| right).fold(f64::NEG_INFINITY, f64::max);
         let below = |u: f64| self.parts.iter().map(|(w, part)| w * part.below(u)).sum::<f64>();
-        while high - low > 1e-13 * (1.0 + low.abs()) {
-            let middle = 0.5 * (low + high);
-            if middle <= low || middle >= high {
-                break;
-            }
-            if below(middle) < probability_below { low = middle } else { high = middle }
-        }
+        // To 1e-13 of the place; a bracket of log-odds is narrower than 2^10.
+        let halvings = ((high - low) / (1e-13 * (1.0 + low.abs()))).log2().ceil().max(0.0) as usize;
+        let (low, high) = bisect(low, high, halvings, |u| below(u) < probability_below);
         probability(0.5 * (low + high))
     }
 
     /// All that is asked about a marginal.
-    pub(crate) fn summary(&self, options: &Options<'_>) -> Summary {
+    pub(crate) fn summary(&self, options: &PosteriorOptions<'_>) -> Summary {
         let mean = self.mean_of(|p| p);
         let variance = self.mean_of(|p| (p - mean).powi(2));
         let density = |p: f64| self.parts.iter().map(|(w, part)| w * part.density(p)).sum::<f64>();

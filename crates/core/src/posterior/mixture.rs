@@ -16,15 +16,17 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture, others};
-use super::summary::{Draws, Options, Posterior, Summary};
-use crate::evaluation::{Evaluation, Method};
+use super::summary::{Draws, Posterior, PosteriorOptions, Summary};
 use crate::information::enumeration::{advance, choose, successors};
-use crate::information::monte_carlo::{generator, pick};
-use crate::information::reduced::ln_rising;
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Dirichlet, ln_sum_exp, sample_dirichlet};
-use crate::stop::check;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::sample_dirichlet;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::stirling::ln_rising;
+use crate::numerics::stop::check;
 
 /// Most elementary steps of the Dirichlet mixture: a second or two.
 pub const MIXTURE_BUDGET: f64 = 4e8;
@@ -36,7 +38,7 @@ const MAX_TERMS: f64 = 4e6;
 pub(crate) fn posterior(
     likelihood: &SparseRows,
     parts: &Parts<'_>,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Option<Posterior> {
     let (a, n) = (likelihood.inputs(), likelihood.n());
     if !fits(a, n, parts.len()) {
@@ -200,7 +202,7 @@ fn draws(
     parts: &Parts<'_>,
     weights: &[f64],
     likelihood: &SparseRows,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Draws {
     let (a, n) = (likelihood.inputs(), likelihood.n() as usize);
     let cumulative: Vec<Vec<f64>> = laws.iter().map(|(_, w)| running_sum(w)).collect();

@@ -22,19 +22,18 @@
 //! Every method also gives joint draws of `(P, T)`; where they are independent the covariance and what is not exact come from them.
 //!
 //! ```
-//! use sottovoce::posterior::{Options, posterior};
+//! use sottovoce::posterior::{PosteriorOptions, posterior};
 //! use sottovoce::{Output, Prior, Protocol, Tallies};
 //!
 //! let protocol = Protocol::matrix(vec![vec![5.0 / 6.0, 1.0 / 6.0], vec![1.0 / 6.0, 5.0 / 6.0]])?;
 //! let tallies = Tallies::new(&protocol, [(Output::Index(0), 1604), (Output::Index(1), 831)])?;
-//! let found = posterior(&protocol, &Prior::jeffreys(2)?, &tallies, &Options::default())?;
+//! let found = posterior(&protocol, &Prior::jeffreys(2)?, &tallies, &PosteriorOptions::default())?;
 //! assert!((found.p[0].mean - 0.738).abs() < 1e-3);
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
 mod certain;
 mod chains;
-mod diagnostics;
 mod marginal;
 mod mixture;
 mod points;
@@ -48,16 +47,16 @@ mod two_values;
 pub use marginal::prior_density;
 pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;
-pub use summary::{Diagnostics, Draws, Options, Posterior, Summary};
+pub use summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary};
 
-use crate::error::{Error, Result};
 use crate::information::Choice;
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::mcmc::target::few;
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::Protocol;
-use crate::tallies::Tallies;
+use crate::model::error::{Error, Result};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::model::protocol::Protocol;
+use crate::model::tallies::Tallies;
 
 /// The posterior of `P` and `T`.
 ///
@@ -68,7 +67,7 @@ pub fn posterior(
     protocol: &Protocol,
     prior: &Prior,
     tallies: &Tallies,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Result<Posterior> {
     if prior.inputs() != protocol.inputs() {
         return Err(Error::PriorSize { prior: prior.inputs(), protocol: protocol.inputs() });
@@ -153,7 +152,7 @@ fn exact(
     likelihood: &SparseRows,
     parts: &Parts<'_>,
     tallies: &Tallies,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Option<Posterior> {
     if let Some(known) = likelihood.certain() {
         return Some(certain::posterior(likelihood, &known, parts, options));

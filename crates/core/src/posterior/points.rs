@@ -4,19 +4,24 @@
 
 use rayon::prelude::*;
 
-use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, pick};
+use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::{Points, ln_sum_exp};
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::prior::Points;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
 
 /// The posterior under a prior with finitely many points.
 ///
 /// # Errors
 /// No point can produce the reports.
-pub(crate) fn posterior(likelihood: &SparseRows, prior: &Points, options: &Options<'_>) -> Result<Posterior> {
+pub(crate) fn posterior(
+    likelihood: &SparseRows,
+    prior: &Points,
+    options: &PosteriorOptions<'_>,
+) -> Result<Posterior> {
     let points = prior.points();
     let ln_joint: Vec<f64> =
         prior.weights().iter().zip(points).map(|(w, p)| w.ln() + likelihood.ln_value(p)).collect();
@@ -50,7 +55,7 @@ pub(crate) fn posterior(likelihood: &SparseRows, prior: &Points, options: &Optio
 }
 
 /// A distribution with finitely many values; it has no density.
-fn discrete(mut values: Vec<(f64, f64)>, options: &Options<'_>) -> Summary {
+fn discrete(mut values: Vec<(f64, f64)>, options: &PosteriorOptions<'_>) -> Summary {
     values.sort_by(|l, r| l.0.total_cmp(&r.0));
     let (mean, sd) = mixed(values.iter().map(|(value, w)| (*w, (*value, 0.0))));
     let quantile = |q: f64| {
@@ -66,7 +71,12 @@ fn discrete(mut values: Vec<(f64, f64)>, options: &Options<'_>) -> Summary {
     Summary { mean, sd, quantiles, ..Summary::default() }
 }
 
-fn draws(likelihood: &SparseRows, points: &[Vec<f64>], weights: &[f64], options: &Options<'_>) -> Draws {
+fn draws(
+    likelihood: &SparseRows,
+    points: &[Vec<f64>],
+    weights: &[f64],
+    options: &PosteriorOptions<'_>,
+) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);
         let p = points[pick(weights, 1.0, rng)].clone();

@@ -24,11 +24,12 @@ use rand::{Rng, RngExt};
 
 use super::marginal::{Marginal, others};
 use super::response::ExactPart;
-use crate::information::grr::{EXACT_CUTOFF, Polynomials, Window};
-use crate::information::monte_carlo::{multinomial, pick};
-use crate::information::reduced::ln_rising;
-use crate::prior::{Dirichlet, sample_dirichlet};
-use crate::stop::check;
+use crate::likelihood::polynomials::{EXACT_CUTOFF, Polynomials, Window};
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::sample_dirichlet;
+use crate::numerics::random::{multinomial, pick};
+use crate::numerics::stirling::ln_rising;
+use crate::numerics::stop::check;
 
 /// The bump of the sum over `j` is sampled so many times in one standard deviation.
 const SAMPLES_PER_DEVIATION: f64 = 3.0;

@@ -10,13 +10,14 @@ use super::Parts;
 use super::marginal::{Marginal, Mixture};
 use super::polynomials::Chain;
 use super::shares::Conditioned;
-use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::{generator, pick};
-use crate::output::Output;
-use crate::prior::{Dirichlet, ln_sum_exp};
-use crate::protocol::{Channel, GeneralisedRandomisedResponse};
-use crate::tallies::Tallies;
+use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::model::output::Output;
+use crate::model::prior::Dirichlet;
+use crate::model::protocol::{Channel, GeneralisedRandomisedResponse};
+use crate::model::tallies::Tallies;
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_sum_exp;
 
 /// Reports from which on polynomials lose digits.
 const MANY: u64 = 100_000;
@@ -41,7 +42,7 @@ pub(crate) fn posterior(
     protocol: &GeneralisedRandomisedResponse,
     tallies: &Tallies,
     parts: &Parts<'_>,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Option<Posterior> {
     let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
     let weights: Vec<f64> = parts.iter().map(|(w, _)| *w).collect();
@@ -65,7 +66,7 @@ fn assembled(
     n: u64,
     weights: &[f64],
     parts: &[impl ExactPart],
-    (method, options): (Method, &Options<'_>),
+    (method, options): (Method, &PosteriorOptions<'_>),
 ) -> Option<Posterior> {
     let ln_joint: Vec<f64> = weights.iter().zip(parts).map(|(w, part)| w.ln() + part.ln_evidence()).collect();
     let ln_total = ln_sum_exp(&ln_joint);
@@ -86,7 +87,7 @@ fn summaries(
     parts: &[impl ExactPart],
     weights: &[f64],
     x: usize,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Option<[Summary; 2]> {
     let found: Vec<_> = parts.iter().map(|part| part.marginal(x)).collect::<Option<_>>()?;
     let (marginals, tallies): (Vec<Marginal<'_>>, Vec<(f64, f64)>) = found.into_iter().unzip();
@@ -138,7 +139,7 @@ fn counts(a: usize, tallies: &Tallies) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Protocol;
+    use crate::model::protocol::Protocol;
 
     fn case(a: usize, epsilon: f64, s: &[u64]) -> (GeneralisedRandomisedResponse, Tallies) {
         let protocol = Protocol::grr(a, epsilon).unwrap();
@@ -152,7 +153,7 @@ mod tests {
         // Eight comparisons of 4 standard errors: false-alarm rate 5e-4.
         let (protocol, tallies) = case(4, 1.0, &[50, 30, 11, 9]);
         let prior = Dirichlet::new(vec![0.5, 2.0, 0.2, 1.0]).unwrap();
-        let options = Options { draws: 20_000, ..Options::default() };
+        let options = PosteriorOptions { draws: 20_000, ..PosteriorOptions::default() };
         let found = posterior(&protocol, &tallies, &[(1.0, &prior)], &options).unwrap();
         let count = found.draws.p.len() as f64;
         for x in 0..4 {
@@ -177,7 +178,7 @@ mod tests {
         let (weights, s) = ([0.3, 0.7], [4_200, 3_100, 2_200]);
         let (protocol, tallies) = case(3, 1.0, &s);
         let beta = 1f64.exp_m1();
-        let options = Options::default();
+        let options = PosteriorOptions::default();
         let chains: Vec<_> = parts.iter().map(|(_, prior)| Chain::new(prior, beta, &s).unwrap()).collect();
         let shares: Vec<_> =
             parts.iter().map(|(_, prior)| Conditioned::new(prior, beta, &s).unwrap()).collect();

@@ -16,19 +16,20 @@ use rayon::prelude::*;
 
 use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
 use super::marginal::{grid, others};
-use super::summary::{Diagnostics, Draws, Options, Posterior, Summary, mixed, weighted_quantile};
+use super::summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary, mixed, weighted_quantile};
 use super::{Parts, TALLY_LAW};
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::Progress;
-use crate::information::monte_carlo::{generator, pick, student_factor};
 use crate::likelihood::Senders;
 use crate::mcmc::evidence::{is_affordable, walk};
 use crate::mcmc::target::{ChainPrior, Target};
-use crate::prior::ln_sum_exp;
-use crate::special::ln_beta;
-use crate::split_mix::split_mix;
-use crate::stop::caught;
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::random::{generator, pick};
+use crate::numerics::special::ln_beta;
+use crate::numerics::special::ln_sum_exp;
+use crate::numerics::special::student_factor;
+use crate::numerics::split_mix::split_mix;
+use crate::numerics::stop::caught;
 
 /// Most entries of the second derivative of the likelihood: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
@@ -58,7 +59,7 @@ const MAX_DEVIATION: f64 = 6.0;
 pub(crate) fn posterior(
     likelihood: &dyn Senders,
     parts: &Parts<'_>,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Result<Posterior> {
     let a = likelihood.inputs();
     if a * a > MAX_CURVATURE {
@@ -85,7 +86,11 @@ pub(crate) fn posterior(
 }
 
 /// The parts of the posterior that matter, each with its weight.
-fn weighed<'p>(parts: &Parts<'_>, problems: &'p [Problem<'p>], options: &Options<'_>) -> Result<Sampled<'p>> {
+fn weighed<'p>(
+    parts: &Parts<'_>,
+    problems: &'p [Problem<'p>],
+    options: &PosteriorOptions<'_>,
+) -> Result<Sampled<'p>> {
     let evidence = |(i, problem): (usize, &Problem<'_>)| {
         log_evidence(problem, None, WEIGHING_ERROR, split_mix(options.seed, i as u64), options)
             .map_err(|reason| Error::PartsNotWeighed { reason })
@@ -126,7 +131,7 @@ fn if_known(found: Evaluation, error: f64) -> Result<Evaluation, &'static str> {
 fn evidence_in_time(
     problem: &Problem<'_>,
     chains: &Chains,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
     const NO_TIME: &str = "there was no time left for the walks from the prior to the posterior";
     let before = Progress { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: EVIDENCE_ERROR };
@@ -144,7 +149,7 @@ fn log_evidence(
     chains: Option<&Chains>,
     wanted: f64,
     seed: u64,
-    options: &Options<'_>,
+    options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
     if !is_affordable(&problem.target) {
         return Err("the walks from the prior to the posterior would take too long for so many values");
@@ -226,7 +231,7 @@ impl<'p> Part<'p> {
 }
 
 impl Sampled<'_> {
-    fn posterior(&self, options: &Options<'_>) -> Posterior {
+    fn posterior(&self, options: &PosteriorOptions<'_>) -> Posterior {
         let inputs = self.parts[0].problem.likelihood.inputs();
         let of_value = |x: usize| (self.share(x, options), self.tally(x, options));
         let (p, t) = (0..inputs).into_par_iter().map(of_value).unzip();
@@ -255,7 +260,7 @@ impl Sampled<'_> {
     }
 
     /// The marginal of `P_x`.
-    fn share(&self, x: usize, options: &Options<'_>) -> Summary {
+    fn share(&self, x: usize, options: &PosteriorOptions<'_>) -> Summary {
         let drawn = |part: &Part<'_>| part.chains.draws().map(|draw| draw.p[x]).collect::<Vec<f64>>();
         let of_part = |part: &Part<'_>| (part.weight, moments_of(&drawn(part)));
         let of_parts: Vec<(f64, (f64, f64))> = self.parts.iter().map(of_part).collect();
@@ -284,7 +289,7 @@ impl Sampled<'_> {
     }
 
     /// The marginal of `T_x`, by the law of total variance.
-    fn tally(&self, x: usize, options: &Options<'_>) -> Summary {
+    fn tally(&self, x: usize, options: &PosteriorOptions<'_>) -> Summary {
         let of_part = |part: &Part<'_>| {
             let moments = &part.tally_moments;
             let (first, between) = moments_of(&moments.iter().map(|(mean, _)| mean[x]).collect::<Vec<_>>());
@@ -331,7 +336,7 @@ impl Sampled<'_> {
     }
 
     /// As many joint draws as were asked for, each from a part drawn by its weight.
-    fn joint(&self, options: &Options<'_>) -> Draws {
+    fn joint(&self, options: &PosteriorOptions<'_>) -> Draws {
         let rng = &mut generator(options.seed ^ 0x5eed, u64::MAX);
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
         let mut draws: Vec<_> = self.parts.iter().map(|part| part.chains.draws()).collect();

@@ -4,9 +4,9 @@ use chacha20::ChaCha8Rng;
 
 use super::marginal::{Marginal, logarithms};
 use super::response::ExactPart;
-use crate::information::monte_carlo::{binomial, multinomial};
 use crate::likelihood::shares::{Shares, Sum};
-use crate::prior::Dirichlet;
+use crate::model::prior::Dirichlet;
+use crate::numerics::random::{binomial, multinomial};
 
 /// Relative agreement of the integral of each marginal with the evidence.
 const MAX_DEVIATION: f64 = 1e-7;

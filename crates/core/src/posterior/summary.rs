@@ -1,15 +1,15 @@
 //! What is asked of a posterior, and what it answers.
 
-use crate::error::{Error, Result};
-use crate::evaluation::{Evaluation, Method};
 use crate::information::{Choice, Observer};
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::{Evaluation, Method};
 
 /// Numbers of draws that are held unasked: some hundred megabytes.
 const MAX_NUMBERS: usize = 20_000_000;
 
 /// What the caller may choose.
 #[derive(Clone)]
-pub struct Options<'a> {
+pub struct PosteriorOptions<'a> {
     /// Which method; [`Choice::Asymptote`] is none here and counts as automatic.
     pub choice: Choice,
     /// Probabilities of the wanted quantiles.
@@ -26,9 +26,9 @@ pub struct Options<'a> {
     pub observer: Option<Observer<'a>>,
 }
 
-impl Default for Options<'_> {
+impl Default for PosteriorOptions<'_> {
     fn default() -> Self {
-        Options {
+        PosteriorOptions {
             choice: Choice::Automatic,
             probabilities: vec![0.05, 0.5, 0.95],
             draws: 1000,
@@ -40,7 +40,7 @@ impl Default for Options<'_> {
     }
 }
 
-impl Options<'_> {
+impl PosteriorOptions<'_> {
     /// Draws of so many values from which what is not known exactly is found: enough for three digits of a probability, if they fit into memory.
     /// Where no quantiles are wanted, only the draws that are.
     pub(crate) fn enough_draws(&self, a: usize) -> usize {
@@ -110,7 +110,7 @@ pub struct Draws {
 
 impl Draws {
     /// Sets the quantiles of `T` and keeps as many draws as were asked for.
-    pub(crate) fn into_quantiles(mut self, t: &mut [Summary], options: &Options<'_>) -> Draws {
+    pub(crate) fn into_quantiles(mut self, t: &mut [Summary], options: &PosteriorOptions<'_>) -> Draws {
         for (x, t) in t.iter_mut().enumerate() {
             t.quantiles = tally_quantiles(&self.t, x, &options.probabilities);
         }

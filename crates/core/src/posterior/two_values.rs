@@ -7,18 +7,22 @@ use rayon::prelude::*;
 
 use super::Parts;
 use super::marginal::{Marginal, Mixture};
-use super::summary::{Draws, Options, Posterior, Summary, mixed};
-use crate::evaluation::{Evaluation, Method};
-use crate::information::monte_carlo::generator;
+use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
 use crate::likelihood::Senders;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::prior::ln_sum_exp;
+use crate::model::evaluation::{Evaluation, Method};
+use crate::numerics::random::generator;
+use crate::numerics::special::ln_sum_exp;
 
 /// The posterior of two values.
-pub(crate) fn posterior(likelihood: &SparseRows, parts: &Parts<'_>, options: &Options<'_>) -> Posterior {
+pub(crate) fn posterior(
+    likelihood: &SparseRows,
+    parts: &Parts<'_>,
+    options: &PosteriorOptions<'_>,
+) -> Posterior {
     let rows: Vec<[f64; 3]> = rows(likelihood);
     let marginals = [0, 1].map(|x| {
-        let of_part = |(_, prior): &(f64, &crate::prior::Dirichlet)| {
+        let of_part = |(_, prior): &(f64, &crate::model::prior::Dirichlet)| {
             density(&rows, x, prior.alpha()[x], prior.alpha()[1 - x])
         };
         parts.iter().map(of_part).collect::<Vec<_>>()
@@ -98,7 +102,7 @@ fn density(rows: &[[f64; 3]], x: usize, alpha: f64, other: f64) -> Marginal<'_> 
 }
 
 /// Independent draws by the inverse of the distribution function.
-fn draws(likelihood: &SparseRows, first: &Mixture<'_>, options: &Options<'_>) -> Draws {
+fn draws(likelihood: &SparseRows, first: &Mixture<'_>, options: &PosteriorOptions<'_>) -> Draws {
     let draw = |i: usize| {
         let rng = &mut generator(options.seed, i as u64);
         let p_0 = first.quantile(rng.random::<f64>());

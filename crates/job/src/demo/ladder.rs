@@ -1,6 +1,6 @@
 //! How much noise, and of which kind: levels of noise from much to little, and the usual protocols at each.
 
-use sottovoce::accuracy::{Distance, Place, Settings as Effort, accuracy};
+use sottovoce::accuracy::{AccuracyOptions as Effort, Distance, Place, accuracy};
 use sottovoce::estimate::Estimator;
 use sottovoce::{Evaluation, Metric};
 

@@ -1,10 +1,10 @@
 //! The usual protocols, each with the largest `ε` that a requirement allows.
 
 use sottovoce::design::Requirement;
-use sottovoce::metric::{Settings, average_privacy};
-use sottovoce::optimal_parameter::{
+use sottovoce::design::optimal_parameter::{
     best_hash_range, best_subset_size, most_accurate_hash_range, most_accurate_subset_size,
 };
+use sottovoce::metric::{Settings, average_privacy};
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce::{Metric, Prior, Protocol};
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use sottovoce::Protocol;
-use sottovoce::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::design::optimal_parameter::{best_hash_range, best_subset_size};
 
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
 use super::prior::{PriorSpec, entry};

@@ -22,8 +22,8 @@ use super::problem::Problem;
 use super::restricted_master::{MasterSolution, RestrictedMaster};
 use super::row_leakage::RowLeakage;
 use super::sensitivity::CubatureSensitivity;
-use crate::error::{Error, Result};
-use crate::stop::check;
+use crate::model::error::{Error, Result};
+use crate::numerics::stop::check;
 
 /// Column generation on the nodes of one cubature.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::design::pricing::{BranchAndBound, PricingResult, StoppingRule, price_
 use crate::design::problem::Problem;
 use crate::design::restricted_master::MasterSolution;
 use crate::design::sensitivity::Sensitivity;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 
 impl ColumnGeneration<'_> {
     /// The reduced costs of all directions at these weights, on the nodes of the cubature.

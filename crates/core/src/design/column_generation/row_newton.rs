@@ -6,7 +6,7 @@ use crate::design::dual_variables::DualVariables;
 use crate::design::kkt_newton::{KktPoint, RowProgram};
 use crate::design::problem::Problem;
 use crate::design::restricted_master::{MasterSolution, utility};
-use crate::error::Result;
+use crate::model::error::Result;
 
 impl ColumnGeneration<'_> {
     /// The leakage budget, if rows may have any entries and form no orbits: only those are moved by Newton's method.

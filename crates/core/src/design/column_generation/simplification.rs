@@ -4,9 +4,9 @@ use super::{ColumnGeneration, Purpose, Solution};
 use crate::design::column::Column;
 use crate::design::direction::Direction;
 use crate::design::restricted_master::MasterSolution;
-use crate::error::Result;
-use crate::evaluation::Method;
-use crate::stop::check;
+use crate::model::error::Result;
+use crate::model::evaluation::Method;
+use crate::numerics::stop::check;
 
 impl ColumnGeneration<'_> {
     /// A simplified solution with a bound on all reduced costs. Columns that the search for the bound finds are added.

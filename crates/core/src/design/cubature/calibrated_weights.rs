@@ -27,9 +27,9 @@ use faer::{Mat, Side};
 
 use super::CubatureNode;
 use crate::design::tolerances::Calibration;
-use crate::dirichlet_mean::mean_products_over_form;
-use crate::prior::Dirichlet;
-use crate::special::ln_gamma;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::mean_products_over_form;
+use crate::numerics::special::ln_gamma;
 
 /// Factors of the importance weights of nodes, `independent` of which are independent. `powers` holds the lowest power of each `P_x`.
 ///

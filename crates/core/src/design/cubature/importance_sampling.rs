@@ -10,9 +10,9 @@
 use super::CubatureRequest;
 use super::calibrated_weights::mean_product;
 use crate::design::tolerances::Tolerances;
-use crate::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::Point;
-use crate::prior::Dirichlet;
+use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
+use crate::model::prior::Dirichlet;
 
 /// The prior and the proposals for inputs that may be rare.
 pub(super) struct Proposals<'a> {

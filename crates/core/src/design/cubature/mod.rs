@@ -13,8 +13,8 @@ mod tensor;
 use super::PriorComponents;
 use super::symmetry::Symmetry;
 use super::tolerances::Tolerances;
-use crate::evaluation::Method;
 use crate::fisher::Point;
+use crate::model::evaluation::Method;
 
 /// A point of the simplex with its weight.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl CubatureNode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     fn cubature(alpha: &[f64], contrast: f64) -> Cubature {
         let prior = Dirichlet::new(alpha.to_vec()).unwrap();

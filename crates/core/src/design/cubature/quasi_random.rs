@@ -12,7 +12,7 @@ use crate::design::PriorComponents;
 use crate::design::symmetry::Symmetry;
 use crate::design::tolerances::Tolerances;
 use crate::fisher::Point;
-use crate::prior::Dirichlet;
+use crate::model::prior::Dirichlet;
 
 /// Replicates of equal length, each with importance weights and calibrated weights of its own.
 pub(super) fn replicates(

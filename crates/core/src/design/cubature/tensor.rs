@@ -3,9 +3,9 @@
 use super::{Cubature, CubatureNode, CubatureRequest};
 use crate::design::PriorComponents;
 use crate::design::tolerances::CubatureTolerances;
-use crate::expectation::cubature::{gauss_points, logit_points};
 use crate::fisher::Point;
-use crate::prior::Dirichlet;
+use crate::fisher::expectation::cubature::{gauss_points, logit_points};
+use crate::model::prior::Dirichlet;
 
 /// A Gauss rule of the order that the contrast asks for, or `None` if that takes too many nodes. Its error is the difference to one order less.
 pub(super) fn gauss(

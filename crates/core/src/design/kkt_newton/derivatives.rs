@@ -9,7 +9,7 @@ use crate::design::control_variate::ControlVariate;
 use crate::design::cubature::CubatureNode;
 use crate::design::direction::Direction;
 use crate::design::packed_symmetric::{add_square, difference_columns, entries, inverse_factor};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// Gradient and Hessian of the utility.
 pub(super) struct Derivatives {

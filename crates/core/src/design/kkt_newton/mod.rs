@@ -17,7 +17,7 @@ use super::cubature::Cubature;
 use super::direction::Direction;
 use super::row_leakage::RowLeakage;
 use super::tolerances::KktTolerances;
-use crate::stop::check;
+use crate::numerics::stop::check;
 use derivatives::Derivatives;
 
 /// The program over rows.
@@ -133,7 +133,7 @@ mod tests {
     use crate::design::sensitivity::{CubatureSensitivity, Sensitivity};
     use crate::design::symmetry::Symmetry;
     use crate::design::tolerances::Tolerances;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     const ALPHA: [f64; 3] = [0.5, 1.0, 2.5];
 

@@ -25,14 +25,14 @@ use super::certificate::Certificate;
 use super::cubature::EstimatedMean;
 use super::tolerances::ManyInputsTolerances;
 use super::{Design, Effort, subset_mixture};
-use crate::error::{Error, Result};
-use crate::evaluation::Method;
-use crate::expectation::quasi_monte_carlo::DirichletSequence;
+use crate::design::optimal_parameter::best_subset_size;
+use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
 use crate::fisher::{FisherInformation, Mixture, Point, SubsetSelection};
-use crate::leakage::{UserPrior, subset_selection};
-use crate::optimal_parameter::best_subset_size;
-use crate::prior::{Dirichlet, Prior};
-use crate::stop::check;
+use crate::leakage::{GroupedPrior, subset_selection};
+use crate::model::error::{Error, Result};
+use crate::model::evaluation::Method;
+use crate::model::prior::{Dirichlet, Prior};
+use crate::numerics::stop::check;
 use windows::Windows;
 
 /// A design problem for many inputs.
@@ -178,7 +178,7 @@ impl<'a> ManyInputs<'a> {
     fn design(&self, sizes: &Sizes, bound: f64, priced: usize, nodes: usize) -> Result<Design> {
         let a = self.inputs();
         let (ks, weights): (Vec<usize>, Vec<f64>) = sizes.iter().copied().unzip();
-        let prior = UserPrior::dirichlet_groups(&[(self.dirichlet.alpha()[0], a)]);
+        let prior = GroupedPrior::dirichlet_groups(&[(self.dirichlet.alpha()[0], a)]);
         let part = |(k, weight): &(usize, f64)| weight * subset_selection(*k, self.epsilon, &prior).value;
         let level = a as f64 - 1.0;
         Ok(Design {

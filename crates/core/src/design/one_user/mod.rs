@@ -15,11 +15,11 @@ use super::direction::Direction;
 use super::symmetry::Symmetry;
 use super::tolerances::Tolerances;
 use super::toward_privacy::within_level;
-use crate::dirichlet_mean::LinearForm;
-use crate::error::{Error, Result};
-use crate::prior::{Dirichlet, Prior};
-use crate::protocol::Protocol;
-use crate::special::excess_entropy;
+use crate::model::error::{Error, Result};
+use crate::model::prior::{Dirichlet, Prior};
+use crate::model::protocol::Protocol;
+use crate::numerics::dirichlet_mean::LinearForm;
+use crate::numerics::special::excess_entropy;
 use simplex_method::LinearProgram;
 
 /// The protocol whose single report has the most information about `P`.
@@ -86,7 +86,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
             Ok(total * parts.map(|(weight, p)| weight * excess_entropy(deviation(p))).sum::<f64>())
         }
         Prior::Dirichlet(dirichlet) => Ok(of_dirichlet(dirichlet, direction)),
-        Prior::DirichletMixture(_) | Prior::Own(_) => Err(Error::DesignPrior),
+        Prior::DirichletMixture(_) | Prior::Custom(_) => Err(Error::DesignPrior),
     }
 }
 

@@ -7,9 +7,9 @@ use super::OneUserDesign;
 use crate::design::direction::Direction;
 use crate::design::protocol_form::normalise_columns;
 use crate::design::tolerances::OneUserTolerances;
-use crate::error::{Error, Result};
-use crate::protocol::Protocol;
-use crate::stop::check;
+use crate::model::error::{Error, Result};
+use crate::model::protocol::Protocol;
+use crate::numerics::stop::check;
 
 /// `maximise Σ θ_j f_j` over `θ ≥ 0` with `Σ θ_j v_j = 1`.
 pub(super) struct LinearProgram {

@@ -8,8 +8,8 @@ use crate::design::row_leakage::RowLeakage;
 use crate::design::sensitivity::Sensitivity;
 use crate::design::symmetry::Symmetry;
 use crate::design::tolerances::DisclosureTolerances;
-use crate::prior::Dirichlet;
-use crate::stop::check;
+use crate::model::prior::Dirichlet;
+use crate::numerics::stop::check;
 
 impl<'a> PartialDisclosure<'a> {
     /// The best one that leaks the budget; `None` if the search does not converge.

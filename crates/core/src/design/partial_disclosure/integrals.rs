@@ -6,10 +6,10 @@
 //! Both are trapezoidal rules in `ln s` and `ln(t/s)`.
 
 use super::PartialDisclosure;
-use crate::dirichlet_mean::ln_one_plus;
-use crate::prior::Dirichlet;
-use crate::stop::check;
-use crate::trapezoid::trapezoids;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::ln_one_plus;
+use crate::numerics::stop::check;
+use crate::numerics::trapezoid::trapezoids;
 
 /// A node of both integrals. Where `s` is too large or too small for a double, its ratios to other numbers are not.
 pub(super) struct IntegralNode {

@@ -10,7 +10,7 @@ use crate::design::packed_symmetric::entries;
 use crate::design::row_leakage::RowLeakage;
 use crate::design::symmetry::Symmetry;
 use crate::design::tolerances::DisclosureTolerances;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// The search for the best odds at given multipliers.
 pub(super) struct OddsSearch<'a> {

@@ -19,8 +19,8 @@ use super::direction::Direction;
 use super::packed_symmetric::entries;
 use super::symmetry::Symmetry;
 use super::tolerances::{DisclosureTolerances, Quadrature};
-use crate::dirichlet_mean::{LinearForm, mean_products_of_shares};
-use crate::prior::Dirichlet;
+use crate::model::prior::Dirichlet;
+use crate::numerics::dirichlet_mean::{LinearForm, mean_products_of_shares};
 
 /// A partial disclosure protocol.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ mod tests {
     use crate::design::row_leakage::RowLeakage;
     use crate::design::sensitivity::{CubatureSensitivity, Sensitivity};
     use crate::design::tolerances::Tolerances;
-    use crate::split_mix::split_mix;
+    use crate::numerics::split_mix::split_mix;
 
     fn certificate_quadrature() -> Quadrature {
         Tolerances::default().disclosure.exact

@@ -16,7 +16,7 @@ use crate::design::dual_variables::DualVariables;
 use crate::design::sensitivity::Sensitivity;
 use crate::design::symmetry::Symmetry;
 use crate::design::tolerances::PricingTolerances;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// A simplicial cone by the indices of its extreme rays among all priced directions, with the bound on its reduced costs.
 pub(super) struct Cell {
@@ -266,7 +266,7 @@ mod tests {
     use crate::design::row_leakage::RowLeakage;
     use crate::design::sensitivity::CubatureSensitivity;
     use crate::design::tolerances::Tolerances;
-    use crate::prior::Dirichlet;
+    use crate::model::prior::Dirichlet;
 
     #[test]
     fn at_high_privacy_few_directions_are_enough() {

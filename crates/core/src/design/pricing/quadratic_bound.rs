@@ -7,7 +7,7 @@
 use faer::{Mat, Side};
 
 use crate::design::packed_symmetric::entries;
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// A bound on `eᵀt + tᵀMt` over `t ≥ 0`, `Σ t = 1`, for `M` given by its triangle. It stops once the bound is below `enough`, or a value above it was seen.
 pub(super) fn quadratic_bound(linear: &[f64], form: &[f64], enough: f64, steps: usize) -> f64 {
@@ -54,7 +54,7 @@ fn negative_part(form: &[f64], vertices: usize) -> Option<Mat<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split_mix::split_mix;
+    use crate::numerics::split_mix::split_mix;
 
     #[test]
     fn the_bound_is_above_all_values_and_is_tight_for_convex_and_concave_forms() {

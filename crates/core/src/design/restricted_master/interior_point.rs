@@ -4,7 +4,7 @@ use faer::Mat;
 use faer::prelude::Solve;
 
 use super::{MasterSolution, RestrictedMaster};
-use crate::stop::check;
+use crate::numerics::stop::check;
 
 /// An iterate, or a step between iterates: weights, dual variables and dual slacks.
 struct Iterate {

@@ -144,8 +144,8 @@ mod tests {
     use crate::design::row_leakage::RowLeakage;
     use crate::design::symmetry::Symmetry;
     use crate::design::tolerances::Tolerances;
-    use crate::prior::Dirichlet;
-    use crate::split_mix::split_mix;
+    use crate::model::prior::Dirichlet;
+    use crate::numerics::split_mix::split_mix;
 
     #[test]
     fn sensitivity_and_leakage_are_between_the_second_order_bounds() {

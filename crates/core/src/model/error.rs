@@ -1,0 +1,440 @@
+//! What can be wrong with the input of this crate.
+
+use thiserror::Error;
+
+use crate::numerics::stop::NoResult;
+
+/// A description of what is wrong: what, the value, and what is allowed.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Fewer than two or more inputs than we handle.
+    #[error("a = {a} inputs; allowed are 2 to {max}", max = crate::model::protocol::MAX_INPUTS)]
+    Inputs {
+        /// The number of inputs asked for.
+        a: usize,
+    },
+    /// A number outside its range, or NaN.
+    #[error("{name} = {value:?} is not {allowed}")]
+    OutOfRange {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// The allowed range in words.
+        allowed: &'static str,
+    },
+    /// Unary encoding must report the true bit at least as often as another.
+    #[error(
+        "kappa = {kappa} is smaller than lambda = {lambda}; kappa must be at least lambda (to report the opposite, swap the bits)"
+    )]
+    KappaBelowLambda {
+        /// Probability that the true bit is set.
+        kappa: f64,
+        /// Probability that another bit is set.
+        lambda: f64,
+    },
+    /// A whole number outside its range.
+    #[error("{name} = {value} is outside {low} to {high}")]
+    Count {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        value: usize,
+        /// Smallest allowed value.
+        low: usize,
+        /// Largest allowed value.
+        high: usize,
+    },
+    /// Nothing where at least one thing is needed.
+    #[error("{name} is empty; at least one entry is needed")]
+    Empty {
+        /// What is empty.
+        name: &'static str,
+    },
+    /// A row of a matrix with the wrong length.
+    #[error("row {row} has {found} entries; row 0 has {expected}")]
+    RaggedRow {
+        /// The offending row.
+        row: usize,
+        /// Its length.
+        found: usize,
+        /// The length of the first row.
+        expected: usize,
+    },
+    /// A matrix entry that is no probability.
+    #[error("entry rows[{y}][{x}] = {value:?} is not a probability between 0 and 1")]
+    Entry {
+        /// Output (row).
+        y: usize,
+        /// Input (column).
+        x: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// A column of a matrix that is no distribution.
+    #[error("column {x} sums to {sum}, not 1 (tolerance {tolerance:e})")]
+    ColumnSum {
+        /// Input (column).
+        x: usize,
+        /// Its sum.
+        sum: f64,
+        /// The tolerance.
+        tolerance: f64,
+    },
+    /// Weights or probabilities that do not add up.
+    #[error("{name} sum to {sum}, not 1 (tolerance {tolerance:e})")]
+    WeightSum {
+        /// Which weights.
+        name: &'static str,
+        /// Their sum.
+        sum: f64,
+        /// The tolerance.
+        tolerance: f64,
+    },
+    /// Two lists that should go together have different lengths.
+    #[error("{left} has {left_length} entries but {right} has {right_length}; they must be equally many")]
+    Lengths {
+        /// One list.
+        left: &'static str,
+        /// Its length.
+        left_length: usize,
+        /// The other list.
+        right: &'static str,
+        /// Its length.
+        right_length: usize,
+    },
+    /// Protocols combined that do not fit together.
+    #[error("{role} {position} takes {found} inputs, but {expected} are needed there")]
+    Mismatch {
+        /// `step`, `factor` or `part`.
+        role: &'static str,
+        /// Its position, from 0.
+        position: usize,
+        /// Its number of inputs.
+        found: usize,
+        /// The number of inputs that would fit.
+        expected: usize,
+    },
+    /// A prior on another number of inputs than the protocol's.
+    #[error("the prior is on {prior} values, the protocol on {protocol}")]
+    PriorSize {
+        /// Number of values of the prior.
+        prior: usize,
+        /// Number of inputs of the protocol.
+        protocol: usize,
+    },
+    /// The paper's first assumption on the prior.
+    #[error(
+        "under this prior all users surely hold the same value (all its mass is on the corners), so there is nothing to keep private"
+    )]
+    NothingPrivate,
+    /// The paper's second assumption on the prior.
+    #[error(
+        "this prior allows only one distribution P, so there is nothing to learn; it needs at least two different points"
+    )]
+    NothingToLearn,
+    /// An input that does not exist.
+    #[error("input {x} does not exist; inputs are 0 to {last}")]
+    NoSuchInput {
+        /// The input asked for.
+        x: usize,
+        /// The last input.
+        last: usize,
+    },
+    /// An output that does not exist for this protocol.
+    #[error("output {output} does not exist for this protocol: {reason}")]
+    NoSuchOutput {
+        /// The output in its JSON form.
+        output: String,
+        /// What an output looks like.
+        reason: &'static str,
+    },
+    /// An output listed twice among tallies.
+    #[error("output {output} is listed twice; its counts belong in one entry")]
+    OutputTwice {
+        /// The output in its JSON form.
+        output: String,
+    },
+    /// Reports that the prior excludes.
+    #[error("these reports are impossible under every distribution that the prior allows")]
+    ImpossibleReports,
+    /// A prior that has no posterior here.
+    #[error(
+        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is none of them"
+    )]
+    PosteriorPrior,
+    /// No exact method is affordable.
+    #[error("no exact method is affordable for this posterior; Markov chains are")]
+    NoExactPosterior,
+    /// Chains that have not forgotten where they started.
+    #[error(
+        "the chains have not converged: R-hat is {r_hat:.3} (allowed {allowed}), the smallest effective sample size {sample_size:.0} (wanted {wanted})"
+    )]
+    Unconverged {
+        /// The largest split R-hat.
+        r_hat: f64,
+        /// Most that is allowed.
+        allowed: f64,
+        /// The smallest effective sample size.
+        sample_size: f64,
+        /// How much is wanted.
+        wanted: f64,
+    },
+    /// Parts of a mixture prior whose evidence is not known well enough to weigh them.
+    #[error("the parts of the prior cannot be weighed against each other: {reason}")]
+    PartsNotWeighed {
+        /// Why their evidence is not known.
+        reason: &'static str,
+    },
+    /// An answer that breaks a law which the right answer obeys.
+    #[error("the answer fails its self-check: {what} is off by {off:.3e} (standard error {error:.1e})")]
+    FailedCheck {
+        /// The law.
+        what: &'static str,
+        /// By how much it is broken.
+        off: f64,
+        /// The standard error of that.
+        error: f64,
+    },
+    /// More reports than can be counted.
+    #[error("the counts add up to more than {max} reports", max = u64::MAX)]
+    TooManyReports,
+    /// No reports, where at least one is needed.
+    #[error("there are no reports to estimate from")]
+    NoReports,
+    /// A reported output that no input can produce.
+    #[error("output {output} was reported, but no input can produce it under this protocol")]
+    ImpossibleOutput {
+        /// The output in its JSON form.
+        output: String,
+    },
+    /// A number of reports that support an input, but are more than all reports.
+    #[error("supports[{x}] = {count} is more than the {n} reports")]
+    Support {
+        /// The input.
+        x: usize,
+        /// How many reports are said to support it.
+        count: u64,
+        /// The number of reports.
+        n: u64,
+    },
+    /// Supports that do not add up, where each report supports the same number of inputs.
+    #[error("the supports sum to {sum}; under this protocol {n} reports support {expected} inputs in all")]
+    SupportSum {
+        /// Their sum.
+        sum: u128,
+        /// The number of reports.
+        n: u64,
+        /// What the sum must be.
+        expected: u128,
+    },
+    /// A protocol whose reports do not simply support inputs or not.
+    #[error("reports of {kind} do not say which inputs they support; give the tallies of its outputs")]
+    NoSupports {
+        /// The protocol's kind.
+        kind: &'static str,
+    },
+    /// Supports, where whole reports are needed.
+    #[error("{what} needs the tallies of whole reports; how many reports support each input is not enough")]
+    SupportsOnly {
+        /// What needs more.
+        what: &'static str,
+    },
+    /// The frequencies cannot be learned from the reports.
+    #[error(
+        "the protocol is not faithful (rank {rank} < {a} inputs): different frequencies lead to the same reports, so none can be estimated"
+    )]
+    NotFaithful {
+        /// `rk Q`.
+        rank: usize,
+        /// Number of inputs.
+        a: usize,
+    },
+    /// No positive frequency is left to be scaled up.
+    #[error("no linear estimate is positive, so clipping leaves nothing to normalise")]
+    NothingPositive,
+    /// The reports that came in tell nothing about the frequencies.
+    #[error("none of the reports tells anything about the frequencies (all are blank)")]
+    NothingTold,
+    /// The search for the worst distribution was stopped.
+    #[error("stopped after {tried} of the {places} distributions among which the worst is looked for")]
+    WorstUnknown {
+        /// How many were tried.
+        tried: usize,
+        /// How many there are.
+        places: usize,
+    },
+    /// More reports than a method can hold.
+    #[error("{what} would hold {entries} entries; at most {max} are held")]
+    TooMuch {
+        /// What would be held.
+        what: &'static str,
+        /// How many entries.
+        entries: u128,
+        /// How many are allowed.
+        max: u128,
+    },
+    /// A dense matrix larger than we make.
+    #[error("the dense matrix of {what} would have {outputs} outputs × {inputs} inputs; it is made only up to {max} entries", max = crate::model::protocol::MAX_ENTRIES)]
+    TooLarge {
+        /// Which protocol.
+        what: &'static str,
+        /// Number of outputs, as text because it may be astronomically large.
+        outputs: String,
+        /// Number of inputs.
+        inputs: usize,
+    },
+    /// Combinations nested too deeply.
+    #[error("combinations are nested {depth} deep; allowed are {max}", max = crate::model::protocol::MAX_DEPTH)]
+    TooDeep {
+        /// The nesting depth.
+        depth: usize,
+    },
+    /// More inputs than a design can handle.
+    #[error("a design for a = {a} inputs{}; the most is {most}{}", if *.limited { " with a required average privacy" } else { "" }, design_hint(*.limited))]
+    DesignSize {
+        /// The number of inputs asked for.
+        a: usize,
+        /// The most that is handled.
+        most: usize,
+        /// Whether average privacy is required.
+        limited: bool,
+    },
+    /// A prior for which there is no design.
+    #[error(
+        "a design needs a Dirichlet prior or a mixture of Dirichlets; under finitely many points or a prior of one's own there is no method"
+    )]
+    DesignPrior,
+    /// A requirement without a limit.
+    #[error("nothing is required: give a largest epsilon, a least average privacy, or both")]
+    NothingRequired,
+    /// The search for a design ended without a protocol.
+    #[error("the search for the best protocol did not converge")]
+    DesignNotConverged,
+    /// A name that nothing has.
+    #[error("there is no {what} named {name:?}")]
+    UnknownName {
+        /// What was looked for.
+        what: &'static str,
+        /// The name given.
+        name: String,
+    },
+    /// The run was ended from outside ([`crate::numerics::stop`]).
+    #[error("stopped before it was done")]
+    Stopped,
+    /// A job that would take more memory than it may.
+    #[error("would take about {} of memory; at most {} is allowed", in_bytes(*.bytes), in_bytes(*.allowed))]
+    TooMuchMemory {
+        /// What it would take at most.
+        bytes: u64,
+        /// What it may take.
+        allowed: u64,
+    },
+    /// The system gives no threads to work on.
+    #[error("no threads to work on: {reason}")]
+    NoThreads {
+        /// What the system said.
+        reason: String,
+    },
+    /// A linear-algebra routine did not converge.
+    #[error("the singular values of a {rows} × {columns} matrix did not converge")]
+    SingularValues {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+}
+
+/// A number of bytes in a unit that leaves few digits.
+fn in_bytes(bytes: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB"];
+    let thousands = (bytes.max(1).ilog10() / 3).min(units.len() as u32 - 1);
+    let number = bytes as f64 / 1000f64.powi(thousands as i32);
+    let rounded = if number < 10.0 { (number * 10.0).round() / 10.0 } else { number.round() };
+    format!("{rounded} {}", units[thousands as usize])
+}
+
+fn design_hint(limited: bool) -> &'static str {
+    if limited {
+        " (6 if the prior tells values apart, 10 if not)"
+    } else {
+        ", or 10000 under a symmetric prior"
+    }
+}
+
+/// The kinds of error that front ends tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The input is wrong.
+    InvalidInput,
+    /// A computation gave up before reaching its accuracy.
+    NotConverged,
+    /// The input is right, but beyond what we handle.
+    Unsupported,
+    /// The run was ended from outside.
+    Stopped,
+}
+
+impl From<NoResult> for Error {
+    fn from(reason: NoResult) -> Self {
+        match reason {
+            NoResult::Stopped => Error::Stopped,
+            NoResult::NoThreads { reason } => Error::NoThreads { reason },
+        }
+    }
+}
+
+impl Error {
+    /// Which kind of error this is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::TooLarge { .. }
+            | Error::TooMuch { .. }
+            | Error::PosteriorPrior
+            | Error::NoExactPosterior
+            | Error::DesignSize { .. }
+            | Error::NoThreads { .. }
+            | Error::TooMuchMemory { .. }
+            | Error::DesignPrior => ErrorKind::Unsupported,
+            Error::Stopped => ErrorKind::Stopped,
+            Error::SingularValues { .. }
+            | Error::DesignNotConverged
+            | Error::Unconverged { .. }
+            | Error::PartsNotWeighed { .. }
+            | Error::FailedCheck { .. }
+            | Error::WorstUnknown { .. } => ErrorKind::NotConverged,
+            _ => ErrorKind::InvalidInput,
+        }
+    }
+}
+
+/// The result of a function of this crate that may refuse its input.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Checks that `value` lies in a range; written so that NaN fails.
+pub(crate) fn in_range(
+    name: &'static str,
+    value: f64,
+    inside: impl Fn(f64) -> bool,
+    allowed: &'static str,
+) -> Result<f64> {
+    if inside(value) { Ok(value) } else { Err(Error::OutOfRange { name, value, allowed }) }
+}
+
+/// Checks that weights are probabilities that sum to 1; returns them divided by their sum.
+pub(crate) fn distribution(name: &'static str, weights: Vec<f64>) -> Result<Vec<f64>> {
+    const TOLERANCE: f64 = 1e-9;
+    if weights.is_empty() {
+        return Err(Error::Empty { name });
+    }
+    for &w in &weights {
+        in_range(name, w, |w| (0.0..=1.0).contains(&w), "a probability between 0 and 1")?;
+    }
+    let sum: f64 = weights.iter().sum();
+    if (sum - 1.0).abs() > TOLERANCE {
+        return Err(Error::WeightSum { name, sum, tolerance: TOLERANCE });
+    }
+    Ok(weights.into_iter().map(|w| w / sum).collect())
+}

@@ -1,0 +1,40 @@
+//! Mixtures of Dirichlet distributions.
+
+use super::check_lengths;
+use super::dirichlet::Dirichlet;
+use crate::model::error::{Error, Result, distribution};
+
+/// A mixture of Dirichlet distributions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirichletMixture {
+    weights: Vec<f64>,
+    parts: Vec<Dirichlet>,
+}
+
+impl DirichletMixture {
+    /// The mixture of the parts with the given weights; parts without weight are dropped.
+    ///
+    /// # Errors
+    /// There is no part, the weights are no distribution on the parts, or the parts are on different numbers of values.
+    pub fn new(weights: Vec<f64>, parts: Vec<Dirichlet>) -> Result<Self> {
+        check_lengths(weights.len(), "parts", parts.len())?;
+        let weights = distribution("weights", weights)?;
+        let a = parts[0].alpha().len();
+        if let Some(position) = parts.iter().position(|part| part.alpha().len() != a) {
+            let found = parts[position].alpha().len();
+            return Err(Error::Mismatch { role: "part", position, found, expected: a });
+        }
+        let (weights, parts) = weights.into_iter().zip(parts).filter(|(w, _)| *w > 0.0).unzip();
+        Ok(DirichletMixture { weights, parts })
+    }
+
+    /// The weights, all positive.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The parts.
+    pub fn parts(&self) -> &[Dirichlet] {
+        &self.parts
+    }
+}

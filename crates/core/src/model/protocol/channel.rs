@@ -1,0 +1,206 @@
+//! What every protocol can answer, dense or structured.
+
+use std::fmt;
+
+use rand::Rng;
+
+use super::rank::{Rank, RowSpace};
+use super::{MAX_ENTRIES, Matrix};
+use crate::model::error::{Error, Result};
+use crate::model::output::Output;
+use crate::numerics::stop::check;
+
+/// A column-stochastic matrix `Q` with `b` outputs (rows `y`) and `a` inputs (columns `x`).
+///
+/// Rows are numbered `0..b` where `b` is small enough to be counted; [`Output`] names them, and names outputs of
+/// protocols that have too many to be counted. The members stand in the same order in each protocol's file.
+pub trait Channel: fmt::Debug + Send + Sync {
+    /// The protocol's kind, as in its specification.
+    fn kind(&self) -> &'static str;
+
+    /// Number of inputs `a`.
+    fn inputs(&self) -> usize;
+
+    /// Number of outputs `b`, or `None` if it does not fit a machine word.
+    fn outputs(&self) -> Option<usize>;
+
+    /// Bits that a report costs when each output gets a code of the same length.
+    fn report_bits(&self) -> f64;
+
+    /// The output that row `row` stands for. `row` must be smaller than [`outputs`](Channel::outputs).
+    fn output(&self, row: usize) -> Output;
+
+    /// The row that stands for `output`.
+    ///
+    /// # Errors
+    /// The output does not exist, or its rows are too many to be numbered.
+    fn row_of(&self, output: &Output) -> Result<usize>;
+
+    /// `ln Q_{y|x}`; `−∞` where the output is impossible.
+    ///
+    /// # Errors
+    /// The output or the input does not exist.
+    fn ln_probability(&self, output: &Output, x: usize) -> Result<f64> {
+        self.check_input(x)?;
+        Ok(self.entry(self.row_of(output)?, x)?.ln())
+    }
+
+    /// `Q_{y|x}` for row `y`.
+    ///
+    /// # Errors
+    /// The protocol needs a dense matrix that would be too large.
+    fn entry(&self, row: usize, x: usize) -> Result<f64>;
+
+    /// Writes row `row` of the matrix.
+    ///
+    /// # Errors
+    /// As for [`entry`](Channel::entry).
+    fn row_into(&self, row: usize, values: &mut [f64]) -> Result<()> {
+        for (x, value) in values.iter_mut().enumerate() {
+            *value = self.entry(row, x)?;
+        }
+        Ok(())
+    }
+
+    /// The distribution of `Q(x)` over the rows.
+    ///
+    /// # Errors
+    /// More outputs than a dense vector may have.
+    fn column(&self, x: usize) -> Result<Vec<f64>> {
+        self.check_input(x)?;
+        (0..self.countable_outputs(1)?).map(|row| self.entry(row, x)).collect()
+    }
+
+    /// `Q_* p`, the distribution of the output of a user whose value has distribution `p`.
+    ///
+    /// # Errors
+    /// `p` has the wrong length, or there are more outputs than a dense vector may have.
+    fn push_forward(&self, p: &[f64]) -> Result<Vec<f64>> {
+        self.check_distribution(p)?;
+        let mut values = vec![0.0; self.inputs()];
+        (0..self.countable_outputs(1)?)
+            .map(|row| {
+                self.row_into(row, &mut values)?;
+                Ok(values.iter().zip(p).map(|(q_yx, p_x)| q_yx * p_x).sum())
+            })
+            .collect()
+    }
+
+    /// Draws `Q(x)`, for simulation. A real collection randomises with exact integer arithmetic and a
+    /// cryptographic generator instead.
+    ///
+    /// # Errors
+    /// The input does not exist.
+    fn sample(&self, x: usize, rng: &mut dyn Rng) -> Result<Output>;
+
+    /// The largest `ln(Q_{y|x} / Q_{y|x'})` over the outputs `y` that `x` can produce.
+    ///
+    /// # Errors
+    /// The protocol needs a dense matrix that would be too large.
+    fn level_between(&self, x: usize, other: usize) -> Result<f64>;
+
+    /// `LDP(Q)`, the largest [`level_between`](Channel::level_between) over all pairs of inputs.
+    ///
+    /// # Errors
+    /// As for [`level_between`](Channel::level_between).
+    fn level(&self) -> Result<f64>;
+
+    /// A bound on the error of [`level`](Channel::level): that of a few operations where the level is a parameter or the entries are given, that of the
+    /// entries where they are computed.
+    ///
+    /// # Errors
+    /// As for [`level`](Channel::level).
+    fn level_error(&self) -> Result<f64> {
+        Ok(rounding_of(self.level()?))
+    }
+
+    /// The level that holds between *all* pairs of different inputs, if there is one such level.
+    fn uniform_level(&self) -> Option<f64>;
+
+    /// `rk Q`.
+    ///
+    /// # Errors
+    /// The protocol needs a dense matrix that would be too large.
+    fn rank(&self) -> Result<Rank>;
+
+    /// The span of the rows, from which the rank of a combination follows.
+    ///
+    /// # Errors
+    /// As for [`rank`](Channel::rank).
+    fn row_space(&self) -> Result<RowSpace>;
+
+    /// Whether some output is possible for both inputs.
+    ///
+    /// # Errors
+    /// As for [`rank`](Channel::rank).
+    fn share_output(&self, x: usize, other: usize) -> Result<bool>;
+
+    /// `b'`, the number of classes of possible outputs under the relation generated by "some input can produce both".
+    ///
+    /// # Errors
+    /// As for [`rank`](Channel::rank).
+    fn classes(&self) -> Result<usize>;
+
+    /// A bound on the relative error of the matrix's entries, where they are not given but computed. At high privacy the entries of a row are nearly equal, and what
+    /// is found from their differences has a much larger relative error.
+    fn rounding(&self) -> f64 {
+        // Entries are e^s with a sum s of about so many logarithms, of at most about this size.
+        let (terms, size) =
+            (1.0 + self.report_bits(), 1.0 + self.level().unwrap_or(0.0).min(-f64::MIN_POSITIVE.ln()));
+        8.0 * f64::EPSILON * terms * size
+    }
+
+    /// The dense matrix.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] above [`MAX_ENTRIES`] entries.
+    fn to_matrix(&self) -> Result<Matrix> {
+        let (a, b) = (self.inputs(), self.countable_outputs(self.inputs())?);
+        let mut entries = vec![0.0; a * b];
+        for (row, values) in entries.chunks_exact_mut(a).enumerate() {
+            check();
+            self.row_into(row, values)?;
+        }
+        Ok(Matrix::from_stochastic(a, entries))
+    }
+
+    /// The number of outputs, if a dense object with `width` numbers for each of them may be made.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] above [`MAX_ENTRIES`] numbers.
+    fn countable_outputs(&self, width: usize) -> Result<usize> {
+        match self.outputs() {
+            Some(b) if b.checked_mul(width).is_some_and(|entries| entries <= MAX_ENTRIES) => Ok(b),
+            outputs => Err(Error::TooLarge {
+                what: self.kind(),
+                outputs: outputs.map_or_else(|| format!("2^{:.0}", self.report_bits()), |b| b.to_string()),
+                inputs: self.inputs(),
+            }),
+        }
+    }
+
+    /// Refuses an input that does not exist.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchInput`].
+    fn check_input(&self, x: usize) -> Result<()> {
+        if x < self.inputs() { Ok(()) } else { Err(Error::NoSuchInput { x, last: self.inputs() - 1 }) }
+    }
+
+    /// Refuses a vector on another number of inputs.
+    ///
+    /// # Errors
+    /// [`Error::PriorSize`].
+    fn check_distribution(&self, p: &[f64]) -> Result<()> {
+        if p.len() == self.inputs() {
+            Ok(())
+        } else {
+            Err(Error::PriorSize { prior: p.len(), protocol: self.inputs() })
+        }
+    }
+}
+
+/// The error of a level that a few operations found.
+pub(super) fn rounding_of(level: f64) -> f64 {
+    if level.is_finite() { 4.0 * f64::EPSILON * level } else { 0.0 }
+}
