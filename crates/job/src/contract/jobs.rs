@@ -55,6 +55,7 @@ macro_rules! jobs {
         #[derive(Clone, Debug, Serialize)]
         #[serde(untagged)]
         #[non_exhaustive]
+        #[allow(clippy::large_enum_variant)] // There is one report at a time, and nothing copies it.
         pub enum Report {
             $(#[doc = concat!("The report of the job `", $name, "`.")] $variant($report),)+
         }
