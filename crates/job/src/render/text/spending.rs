@@ -63,6 +63,6 @@ fn spent_of(account: &Account, value: f64) -> f64 {
 fn words(metric: Metric) -> (&'static str, &'static str) {
     match metric {
         Metric::LocalPrivacyLevel => ("Privacy spent in the worst case", "LDP level, lower is more private"),
-        _ => ("Privacy spent on average", "% of private information revealed, lower is more private"),
+        _ => ("Privacy spent on average", "% of the secret revealed, lower is more private"),
     }
 }
