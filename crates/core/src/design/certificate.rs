@@ -47,3 +47,20 @@ impl Certificate {
         participation * (2.0 * self.gap).exp_m1()
     }
 }
+
+/// A bound that is NaN is none: it becomes +inf, so that it cannot certify anything. (`f64::max` would drop it.)
+pub(super) fn nan_to_infinity(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_no_bound() {
+        assert_eq!(nan_to_infinity(f64::NAN), f64::INFINITY);
+        assert_eq!(nan_to_infinity(-f64::NAN), f64::INFINITY);
+        assert_eq!(nan_to_infinity(-1.5), -1.5);
+    }
+}

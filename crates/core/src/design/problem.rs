@@ -1,5 +1,6 @@
 //! A design problem for few inputs: what is given, and how a gap in utility translates into reduced costs.
 
+use super::certificate::nan_to_infinity;
 use super::cone::Cone;
 use super::requirement::Requirement;
 use super::symmetry::Symmetry;
@@ -76,7 +77,7 @@ impl<'a> Problem<'a> {
 
     /// Reports the gap that a bound on reduced costs certifies; whether to stop.
     pub(super) fn is_interrupted(&self, priced: usize, bound: f64) -> bool {
-        let dual_gap = bound.max(0.0) + self.raise(self.tolerances.shares.raise_certificate);
+        let dual_gap = nan_to_infinity(bound).max(0.0) + self.raise(self.tolerances.shares.raise_certificate);
         self.effort.is_interrupted(priced, dual_gap / (2.0 * (self.symmetry.inputs() as f64 - 1.0)))
     }
 

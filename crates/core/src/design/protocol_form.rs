@@ -1,6 +1,6 @@
 //! From a solution to a design: the protocol, by name where it has one, and its certificate.
 
-use super::certificate::Certificate;
+use super::certificate::{Certificate, nan_to_infinity};
 use super::column::Column;
 use super::column_generation::{ColumnGeneration, Purpose, Solution};
 use super::problem::Problem;
@@ -13,7 +13,7 @@ use crate::model::protocol::Protocol;
 pub(super) fn design(generation: &ColumnGeneration<'_>, solution: &Solution) -> Design {
     let Problem { symmetry, budget, .. } = generation.problem;
     let inputs = symmetry.inputs() as f64;
-    let bound = solution.pricing.bound.max(0.0);
+    let bound = nan_to_infinity(solution.pricing.bound).max(0.0);
     let dual = generation.dual_variables(&solution.master, Purpose::Certificate);
     let multipliers: Vec<f64> = dual.lambda.iter().map(|lambda| lambda + bound / inputs).collect();
     let dual_value = multipliers.iter().sum::<f64>() + dual.nu * budget.unwrap_or(0.0);
@@ -24,7 +24,7 @@ pub(super) fn design(generation: &ColumnGeneration<'_>, solution: &Solution) -> 
         protocol: protocol(generation.problem, solution),
         leakage,
         certificate: Certificate {
-            gap: (dual_value - (inputs - 1.0)).max(0.0) / (2.0 * (inputs - 1.0)),
+            gap: nan_to_infinity(dual_value - (inputs - 1.0)).max(0.0) / (2.0 * (inputs - 1.0)),
             multipliers,
             privacy_multiplier: dual.nu,
             leakage_budget: *budget,
@@ -103,5 +103,35 @@ pub(super) fn normalise_columns(rows: &mut [Vec<f64>]) {
     for x in 0..rows[0].len() {
         let sum: f64 = rows.iter().map(|row| row[x]).sum();
         rows.iter_mut().for_each(|row| row[x] /= sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::cubature::{Cubature, CubatureRequest};
+    use crate::design::row_leakage::RowLeakage;
+    use crate::design::{Effort, Requirement};
+    use crate::model::prior::Dirichlet;
+
+    #[test]
+    fn a_bound_or_multiplier_that_is_nan_certifies_nothing() {
+        let prior = Dirichlet::new(vec![0.5, 1.5]).unwrap();
+        let components = [(1.0, &prior)];
+        let requirement = Requirement::new(Some(1.0), None).unwrap();
+        let problem = Problem::new(&components, &requirement, Effort::default()).unwrap();
+        let request = CubatureRequest { max_nodes: 200, contrast: 1.7, disclosure_odds: None, seed: 0 };
+        let cubature = Cubature::new(&components, &problem.symmetry, &request, &problem.tolerances);
+        let leakage = RowLeakage(&components);
+        let generation = ColumnGeneration::new(&problem, &cubature, &leakage, true);
+        let solution = generation.run(generation.randomised_response()).unwrap();
+        let gap = |solution: &Solution| design(&generation, solution).certificate.gap;
+        assert!(gap(&solution).is_finite());
+        let mut unbounded = solution.clone();
+        unbounded.pricing.bound = f64::NAN;
+        assert_eq!(gap(&unbounded), f64::INFINITY);
+        let mut unknown = solution;
+        unknown.master.dual[0] = f64::NAN;
+        assert_eq!(gap(&unknown), f64::INFINITY);
     }
 }

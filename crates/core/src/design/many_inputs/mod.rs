@@ -21,7 +21,7 @@ use chacha20::ChaCha8Rng;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 
-use super::certificate::Certificate;
+use super::certificate::{Certificate, nan_to_infinity};
 use super::cubature::EstimatedMean;
 use super::tolerances::ManyInputsTolerances;
 use super::{Design, Effort, subset_mixture};
@@ -73,6 +73,9 @@ impl<'a> ManyInputs<'a> {
             let priced = self.sizes_to_price(&sizes, &nodes[..self.tolerances.pilot_nodes])?;
             let reduced_costs = self.reduced_costs(&sizes, &priced, &nodes)?;
             let (best, most) = largest(&reduced_costs, |mean| mean.value);
+            if most == f64::INFINITY {
+                return Err(Error::DesignNotConverged);
+            }
             if most <= self.entering_level() || round == self.tolerances.rounds {
                 // The reduced costs of the mixture's own sizes are zero, except for the error of the eigenvalues.
                 let rounding = self.tolerances.eigenvalues * self.inputs() as f64;
@@ -103,7 +106,7 @@ impl<'a> ManyInputs<'a> {
         (0..count).into_par_iter().map(node).collect()
     }
 
-    /// The mixture with one more size: multiplicative steps on the weights, each of which raises the utility.
+    /// The mixture with one more size: multiplicative steps on the weights.
     fn with_size(&self, mut sizes: Sizes, entering: usize, nodes: &[OrderedNode]) -> Result<Sizes> {
         let weight = self.tolerances.entering_weight;
         sizes.iter_mut().for_each(|(_, other)| *other *= 1.0 - weight);
@@ -204,8 +207,24 @@ fn normalise(sizes: &mut Sizes) {
     sizes.iter_mut().for_each(|(_, weight)| *weight /= total);
 }
 
-/// The size (from 1) that is largest by some number, and the number.
+/// The size (from 1) that is largest by some number, and the number. NaN counts as infinite.
 fn largest(means: &[EstimatedMean], by: impl Fn(&EstimatedMean) -> f64) -> (usize, f64) {
+    let by = |mean: &EstimatedMean| nan_to_infinity(by(mean));
     let best = (0..means.len()).max_by(|&i, &j| by(&means[i]).total_cmp(&by(&means[j]))).unwrap_or(0);
     (best + 1, by(&means[best]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_that_is_nan_is_the_largest() {
+        let mean = |value: f64, error: f64| EstimatedMean { value, error };
+        for unknown in [mean(f64::NAN, 0.1), mean(-f64::NAN, 0.1), mean(0.0, -f64::NAN)] {
+            let means = [mean(1.0, 0.1), unknown, mean(2.0, 0.1)];
+            assert_eq!(largest(&means, |mean| mean.value + mean.error), (2, f64::INFINITY));
+        }
+        assert_eq!(largest(&[mean(1.0, 0.1), mean(2.0, 0.5)], |mean| mean.value), (2, 2.0));
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use crate::numerics::parallel::*;
 
 use super::PricingResult;
+use crate::design::certificate::nan_to_infinity;
 use crate::design::cone::Cone;
 use crate::design::cubature::EstimatedMean;
 use crate::design::direction::Direction;
@@ -251,11 +252,6 @@ impl<'a> BranchAndBound<'a> {
 fn worst_cells(open: &mut BinaryHeap<Cell>, enough: f64, batch: usize) -> Vec<Cell> {
     let is_above = |open: &BinaryHeap<Cell>| open.peek().is_some_and(|cell| cell.bound > enough);
     std::iter::from_fn(|| is_above(open).then(|| open.pop()).flatten()).take(batch).collect()
-}
-
-/// NaN becomes +inf: it must not certify anything.
-pub(super) fn nan_to_infinity(bound: f64) -> f64 {
-    if bound.is_nan() { f64::INFINITY } else { bound }
 }
 
 #[cfg(test)]

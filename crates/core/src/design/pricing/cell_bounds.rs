@@ -7,8 +7,10 @@
 //! because `h` and `ℓ` are convex. Where `h` and `νℓ` nearly cancel, as at high privacy, where both are nearly quadratic, the linear bound is far above
 //! their difference. There the *second-order bound* uses the expansion of both about the centre of the cell.
 
-use super::branch_and_bound::{BranchAndBound, Cell, PricedDirection, nan_to_infinity};
+use super::branch_and_bound::{BranchAndBound, Cell, PricedDirection};
 use super::quadratic_bound::quadratic_bound;
+use crate::design::certificate::nan_to_infinity;
+use crate::design::cubature::max_or_nan;
 use crate::design::direction::Direction;
 use crate::design::dual_variables::DualVariables;
 use crate::design::packed_symmetric::bilinear;
@@ -86,7 +88,7 @@ impl BranchAndBound<'_> {
         let places = (0..steps.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let form: Vec<f64> = places.map(|(i, j)| bilinear(&curvature, &steps[i], &steps[j])).collect();
         // Errors are taken to be largest at the rays, which nearly holds: they are estimates themselves.
-        let error = priced.iter().map(|ray| ray.error).fold(0.0, f64::max);
+        let error = priced.iter().map(|ray| ray.error).fold(0.0, max_or_nan);
         let bound = quadratic_bound(&linear, &form, enough - error, self.tolerances.quadratic_steps);
         Some(nan_to_infinity(error + bound))
     }

@@ -11,6 +11,10 @@ use crate::numerics::stop::check;
 
 /// A bound on `eᵀt + tᵀMt` over `t ≥ 0`, `Σ t = 1`, for `M` given by its triangle. It stops once the bound is below `enough`, or a value above it was seen.
 pub(super) fn quadratic_bound(linear: &[f64], form: &[f64], enough: f64, steps: usize) -> f64 {
+    // Comparisons and eigenvalues would pass over NaN.
+    if linear.iter().chain(form).any(|entry| entry.is_nan()) {
+        return f64::INFINITY;
+    }
     let vertices = linear.len();
     let Some(concave) = negative_part(form, vertices) else { return f64::INFINITY };
     let top = |i: usize| linear[i] + form[entries(i) + i] + concave[(i, i)];
@@ -55,6 +59,14 @@ fn negative_part(form: &[f64], vertices: usize) -> Option<Mat<f64>> {
 mod tests {
     use super::*;
     use crate::numerics::split_mix::split_mix;
+
+    #[test]
+    fn nan_has_no_bound() {
+        let (linear, form) = ([0.0, -1.0], [-1.0, 0.0, -1.0]);
+        assert!(quadratic_bound(&linear, &form, 0.0, 100).is_finite());
+        assert_eq!(quadratic_bound(&[0.0, f64::NAN], &form, 0.0, 100), f64::INFINITY);
+        assert_eq!(quadratic_bound(&linear, &[-1.0, f64::NAN, -1.0], 0.0, 100), f64::INFINITY);
+    }
 
     #[test]
     fn the_bound_is_above_all_values_and_is_tight_for_convex_and_concave_forms() {
