@@ -14,8 +14,8 @@ pub(super) struct Column {
     pub members: Vec<Direction>,
     /// Its coefficient in the constraint of each class.
     pub class_sums: Vec<f64>,
-    /// Its leakage as a share of the budget, if there is one.
-    pub leakage: f64,
+    /// `ℓ(v)/B`: its leakage as a share of the budget; 0 without one.
+    pub budget_share: f64,
     /// By how much the nodes underestimate its sensitivity, by a [control variate](super::control_variate).
     pub correction: f64,
     /// Its Fisher information at every node, those of coarser rules last.
@@ -23,8 +23,13 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The orbit of a direction that leaks the share `leakage` of the budget.
-    pub(super) fn new(direction: &Direction, leakage: f64, symmetry: &Symmetry, cubature: &Cubature) -> Self {
+    /// The orbit of a direction that leaks the share `budget_share` of the budget.
+    pub(super) fn new(
+        direction: &Direction,
+        budget_share: f64,
+        symmetry: &Symmetry,
+        cubature: &Cubature,
+    ) -> Self {
         let members = symmetry.orbit(direction);
         let (n, size) = (symmetry.inputs() - 1, entries(symmetry.inputs() - 1));
         let nodes: Vec<&CubatureNode> = cubature.all_nodes().collect();
@@ -36,7 +41,13 @@ impl Column {
                 add_square(triangle, &d, 1.0 / (likelihood * members.len() as f64));
             }
         });
-        Column { class_sums: symmetry.class_sums(direction), members, leakage, correction: 0.0, information }
+        Column {
+            class_sums: symmetry.class_sums(direction),
+            members,
+            budget_share,
+            correction: 0.0,
+            information,
+        }
     }
 
     /// The member that stands for the orbit.
@@ -52,15 +63,15 @@ impl Column {
 
     /// What the column is of a protocol in which it has the weight `theta`: its share of the reports or of the leakage budget, whichever is larger.
     pub(super) fn share(&self, theta: f64) -> f64 {
-        theta * self.leakage.max(1.0)
+        theta * self.budget_share.max(1.0)
     }
 }
 
 /// Writes `d_x = v_x − v_r` for all `x` but the mode `r` of the node, and returns `v·p`.
 pub(super) fn differences(direction: &Direction, node: &CubatureNode, d: &mut [f64]) -> f64 {
-    let d_r = direction.deviations[node.mode];
+    let d_r = direction.offsets[node.mode];
     let others = (0..direction.values.len()).filter(|x| *x != node.mode);
-    d.iter_mut().zip(others).for_each(|(d, x)| *d = direction.deviations[x] - d_r);
+    d.iter_mut().zip(others).for_each(|(d, x)| *d = direction.offsets[x] - d_r);
     direction.values.iter().zip(&node.p).map(|(v, p)| v * p).sum()
 }
 

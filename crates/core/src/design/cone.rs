@@ -2,7 +2,8 @@
 
 use super::direction::Direction;
 
-/// `v ≥ 0` with `max v ≤ e^ε min v`; all `v ≥ 0` without a level. Its extreme rays are the two-valued directions `v ∈ {1, e^ε}^a`.
+/// `v ≥ 0` with `max v ≤ e^ε min v`; all `v ≥ 0` without a level. Its extreme rays are the two-valued directions `v ∈ {1, e^ε}^a`
+/// except the constant ones; without a level, the unit directions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cone {
     /// `e^{−ε}`, or 0 without a level: the least entry relative to the largest.
@@ -27,8 +28,8 @@ impl Cone {
         self.floor == 0.0
     }
 
-    /// A squared distance between directions of this cone, which shrinks with the cone.
-    pub(super) fn distance(&self, relative: f64) -> f64 {
+    /// A tolerance for squared distances between directions of this cone. It shrinks with the cone, `relative · (1 − e^{−ε})²`.
+    pub(super) fn scaled_tolerance(&self, relative: f64) -> f64 {
         relative * self.span.powi(2)
     }
 }

@@ -4,13 +4,13 @@
 
 use super::symmetry::Symmetry;
 
-/// A direction of mean one, `v_x = base + d_x`. The deviations `d_x` keep their digits at high privacy, where all `v_x` are close to one.
+/// A direction of mean one, `v_x = base + offset_x`. The offsets keep their digits at high privacy, where all `v_x` are close to one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Direction {
     /// `v_x`.
     pub values: Vec<f64>,
-    /// `d_x = v_x − base`.
-    pub deviations: Vec<f64>,
+    /// `offset_x = v_x − base`.
+    pub offsets: Vec<f64>,
 }
 
 /// Rounding of `max v/min v` on the boundary of the cone.
@@ -19,7 +19,7 @@ const RATIO_ROUNDING: f64 = 1e-12;
 impl Direction {
     /// The direction of an output that says nothing.
     pub(super) fn constant(inputs: usize) -> Self {
-        Direction { values: vec![1.0; inputs], deviations: vec![0.0; inputs] }
+        Direction { values: vec![1.0; inputs], offsets: vec![0.0; inputs] }
     }
 
     /// The direction of an output that discloses the value `x`.
@@ -32,19 +32,19 @@ impl Direction {
     pub(super) fn two_valued(members: &[bool], floor: f64, span: f64) -> Self {
         let inputs = members.len() as f64;
         let mean = floor + span * members.iter().filter(|member| **member).count() as f64 / inputs;
-        let deviation = |member: &bool| if *member { span / mean } else { 0.0 };
-        let deviations: Vec<f64> = members.iter().map(deviation).collect();
+        let offset = |member: &bool| if *member { span / mean } else { 0.0 };
+        let offsets: Vec<f64> = members.iter().map(offset).collect();
         let values = members.iter().map(|member| if *member { 1.0 } else { floor } / mean).collect();
-        Direction { values, deviations }
+        Direction { values, offsets }
     }
 
     /// The direction proportional to `floor + span · height_x`; `None` if that is zero or outside the cone.
     pub(super) fn from_heights(heights: &[f64], floor: f64, span: f64) -> Option<Self> {
         let mean = floor + span * heights.iter().sum::<f64>() / heights.len() as f64;
         let value = |height: &f64| (floor + span * height) / mean;
-        let deviations = heights.iter().map(|height| span * height / mean).collect();
+        let offsets = heights.iter().map(|height| span * height / mean).collect();
         (mean > 0.0)
-            .then(|| Direction { values: heights.iter().map(value).collect(), deviations })
+            .then(|| Direction { values: heights.iter().map(value).collect(), offsets })
             .filter(|direction| direction.ratio() <= 1.0 / floor * (1.0 + RATIO_ROUNDING))
     }
 
@@ -62,10 +62,7 @@ impl Direction {
     /// The midpoint of two directions.
     pub(super) fn midpoint(&self, other: &Direction) -> Self {
         let mean = |l: &[f64], r: &[f64]| l.iter().zip(r).map(|(l, r)| 0.5 * (l + r)).collect();
-        Direction {
-            values: mean(&self.values, &other.values),
-            deviations: mean(&self.deviations, &other.deviations),
-        }
+        Direction { values: mean(&self.values, &other.values), offsets: mean(&self.offsets, &other.offsets) }
     }
 
     /// `Σ_i t_i u_i`, scaled to mean one.
@@ -75,14 +72,14 @@ impl Direction {
         let sum = |of: fn(&Direction) -> &[f64]| {
             (0..inputs).map(|x| parts.iter().map(|(t, u)| t / total * of(u)[x]).sum()).collect()
         };
-        Direction { values: sum(|u| &u.values), deviations: sum(|u| &u.deviations) }
+        Direction { values: sum(|u| &u.values), offsets: sum(|u| &u.offsets) }
     }
 
     /// `v_x − u_x` for another direction `u`, with all its digits.
     pub(super) fn difference(&self, other: &Direction) -> Vec<f64> {
-        let mean = |deviations: &[f64]| deviations.iter().sum::<f64>() / deviations.len() as f64;
-        let (here, there) = (mean(&self.deviations), mean(&other.deviations));
-        self.deviations.iter().zip(&other.deviations).map(|(d, e)| (d - here) - (e - there)).collect()
+        let mean = |offsets: &[f64]| offsets.iter().sum::<f64>() / offsets.len() as f64;
+        let (here, there) = (mean(&self.offsets), mean(&other.offsets));
+        self.offsets.iter().zip(&other.offsets).map(|(d, e)| (d - here) - (e - there)).collect()
     }
 
     /// `max v/min v`.
@@ -93,17 +90,17 @@ impl Direction {
     }
 
     /// `Σ_x (√v_x − √u_x)²`: leakage bends like `v ln v` at the boundary.
-    pub(super) fn distance(&self, other: &Direction) -> f64 {
+    pub(super) fn squared_distance(&self, other: &Direction) -> f64 {
         self.values.iter().zip(&other.values).map(|(l, r)| (l.sqrt() - r.sqrt()).powi(2)).sum()
     }
 
-    /// The [`distance`](Direction::distance) with a weight for each input.
-    pub(super) fn weighted_distance(&self, other: &Direction, weights: &[f64]) -> f64 {
+    /// The [`squared_distance`](Direction::squared_distance) with a weight for each input.
+    pub(super) fn weighted_squared_distance(&self, other: &Direction, weights: &[f64]) -> f64 {
         let pairs = self.values.iter().zip(&other.values).zip(weights);
         pairs.map(|((l, r), weight)| weight * (l.sqrt() - r.sqrt()).powi(2)).sum()
     }
 
-    /// Entries of one class that are closer than `near` (as in [`distance`](Direction::distance)) to the next larger one are replaced
+    /// Entries of one class that are closer than `near` (as in [`squared_distance`](Direction::squared_distance)) to the next larger one are replaced
     /// by their mean: fewer different entries make a smaller orbit.
     pub(super) fn with_ties(&self, symmetry: &Symmetry, near: f64) -> Self {
         let mut tied = self.clone();
@@ -115,8 +112,8 @@ impl Direction {
             for group in places.chunk_by(is_close) {
                 let mean =
                     |values: &[f64]| group.iter().map(|&x| values[x]).sum::<f64>() / group.len() as f64;
-                let (value, deviation) = (mean(&self.values), mean(&self.deviations));
-                group.iter().for_each(|&x| (tied.values[x], tied.deviations[x]) = (value, deviation));
+                let (value, offset) = (mean(&self.values), mean(&self.offsets));
+                group.iter().for_each(|&x| (tied.values[x], tied.offsets[x]) = (value, offset));
             }
         }
         tied
@@ -127,14 +124,14 @@ impl Direction {
         self.values.iter().filter(|v| **v > 0.0).count() == 1
     }
 
-    /// `v_x − d_x`, the same for all `x`.
+    /// `v_x − offset_x`, the same for all `x`.
     pub(super) fn base(&self) -> f64 {
-        self.values[0] - self.deviations[0]
+        self.values[0] - self.offsets[0]
     }
 
     pub(super) fn permuted(&self, order: &[usize]) -> Self {
         let pick = |values: &[f64]| order.iter().map(|&x| values[x]).collect();
-        Direction { values: pick(&self.values), deviations: pick(&self.deviations) }
+        Direction { values: pick(&self.values), offsets: pick(&self.offsets) }
     }
 }
 
@@ -145,7 +142,7 @@ mod tests {
     #[test]
     fn close_entries_are_tied_within_their_class() {
         let direction =
-            Direction { values: vec![1.0, 1.001, 1.0005, 0.5], deviations: vec![0.5, 0.501, 0.5005, 0.0] };
+            Direction { values: vec![1.0, 1.001, 1.0005, 0.5], offsets: vec![0.5, 0.501, 0.5005, 0.0] };
         let tied = direction.with_ties(&Symmetry::new(&[0, 0, 1, 0]), 1e-4);
         assert_eq!(tied.values[0], tied.values[1]);
         assert!((tied.values[0] - 1.0005).abs() < 1e-12 && tied.values[2..] == [1.0005, 0.5]);
@@ -159,7 +156,7 @@ mod tests {
         for direction in [&two, &mixed, &two.midpoint(&mixed)] {
             assert!((direction.values.iter().sum::<f64>() - 3.0).abs() < 1e-14);
             let base = direction.base();
-            for (v, d) in direction.values.iter().zip(&direction.deviations) {
+            for (v, d) in direction.values.iter().zip(&direction.offsets) {
                 assert!((v - d - base).abs() < 1e-15);
             }
         }

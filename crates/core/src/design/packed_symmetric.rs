@@ -60,23 +60,23 @@ pub(super) fn inverse_factor(triangle: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(inverse)
 }
 
-/// The columns of `L⁻¹` by input, with one more for the input `base`, so that all columns add up to zero: the product with `v` is `L⁻¹ d` for
-/// `d_x = v_x − v_base`.
-pub(super) fn difference_columns(inverse_factor: &[f64], inputs: usize, base: usize) -> Vec<Vec<f64>> {
+/// The columns of `L⁻¹` by input, with one more for the input `reference`, so that all columns add up to zero: the product with `v` is `L⁻¹ d` for
+/// `d_x = v_x − v_reference`.
+pub(super) fn difference_columns(inverse_factor: &[f64], inputs: usize, reference: usize) -> Vec<Vec<f64>> {
     let n = inputs - 1;
     let mut columns = vec![vec![0.0; n]; inputs];
-    for (j, x) in (0..inputs).filter(|x| *x != base).enumerate() {
+    for (j, x) in (0..inputs).filter(|x| *x != reference).enumerate() {
         for i in j..n {
             columns[x][i] = inverse_factor[entries(i) + j];
-            columns[base][i] -= inverse_factor[entries(i) + j];
+            columns[reference][i] -= inverse_factor[entries(i) + j];
         }
     }
     columns
 }
 
-/// The triangle of `K` with `vᵀ K v = dᵀ J⁻¹ d` for `d_x = v_x − v_base`, one row and column more than `J`; `None` if `J` is not positive definite.
-pub(super) fn inverse_of_differences(triangle: &[f64], inputs: usize, base: usize) -> Option<Vec<f64>> {
-    let columns = difference_columns(&inverse_factor(triangle, inputs - 1)?, inputs, base);
+/// The triangle of `K` with `vᵀ K v = dᵀ J⁻¹ d` for `d_x = v_x − v_reference`, one row and column more than `J`; `None` if `J` is not positive definite.
+pub(super) fn inverse_of_differences(triangle: &[f64], inputs: usize, reference: usize) -> Option<Vec<f64>> {
+    let columns = difference_columns(&inverse_factor(triangle, inputs - 1)?, inputs, reference);
     let product = |x: usize, z: usize| columns[x].iter().zip(&columns[z]).map(|(l, r)| l * r).sum();
     Some((0..inputs).flat_map(|x| (0..=x).map(move |z| (x, z))).map(|(x, z)| product(x, z)).collect())
 }
@@ -137,9 +137,9 @@ mod tests {
         whitened_square(&inverse, &mut [1.0, -1.0, 2.0], 1.0, &mut again);
         assert!(out.iter().zip(&again).all(|(l, r)| (l - r).abs() < 1e-12), "{out:?} {again:?}");
         let trace = out[0] + out[2] + out[5];
-        // The same from values around a base of 3.
-        for (base, v) in [(0, [3.0, 4.0, 2.0, 5.0]), (2, [4.0, 2.0, 3.0, 5.0])] {
-            let form = inverse_of_differences(&matrix, 4, base).unwrap();
+        // The same from values that are 3 at the reference.
+        for (reference, v) in [(0, [3.0, 4.0, 2.0, 5.0]), (2, [4.0, 2.0, 3.0, 5.0])] {
+            let form = inverse_of_differences(&matrix, 4, reference).unwrap();
             let entry = |x: usize, z: usize| form[entries(x.max(z)) + x.min(z)];
             let square: f64 = (0..4).map(|x| (0..4).map(|z| entry(x, z) * v[x] * v[z]).sum::<f64>()).sum();
             assert!((trace / square - 1.0).abs() < 1e-11, "{square} {trace}");

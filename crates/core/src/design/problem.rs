@@ -59,25 +59,25 @@ impl<'a> Problem<'a> {
         Problem { budget: None, ..self.clone() }
     }
 
-    /// The reduced cost that makes a share of the requested gap: `share · 2(a − 1) · gap`.
-    pub(super) fn reduced_cost(&self, share: f64) -> f64 {
+    /// The reduced cost that a share of the requested gap allows: `share · Δ`, `Δ = 2(a − 1) · gap`.
+    pub(super) fn allowance(&self, share: f64) -> f64 {
         share * self.effort.gap * 2.0 * (self.symmetry.inputs() as f64 - 1.0)
     }
 
-    /// By how much `ν B` is raised, if leakage is limited (see `GapShares::raise_generation`).
+    /// By how much `ν B` is raised, if leakage is limited (see `GapLevels::raise_generation`).
     pub(super) fn raise(&self, share: f64) -> f64 {
-        self.budget.map_or(0.0, |_| self.reduced_cost(share))
+        self.budget.map_or(0.0, |_| self.allowance(share))
     }
 
     /// The largest reduced cost, errors included, at which the gap can still be certified: the bound rests a little above it.
     pub(super) fn max_reduced_cost(&self) -> f64 {
-        let raise = self.raise(self.tolerances.shares.raise_certificate);
-        (self.reduced_cost(1.0) - raise) / self.tolerances.pricing.bound_ratio
+        let raise = self.raise(self.tolerances.levels.raise_certificate);
+        (self.allowance(1.0) - raise) / self.tolerances.pricing.bound_ratio
     }
 
     /// Reports the gap that a bound on reduced costs certifies; whether to stop.
     pub(super) fn is_interrupted(&self, priced: usize, bound: f64) -> bool {
-        let dual_gap = nan_to_infinity(bound).max(0.0) + self.raise(self.tolerances.shares.raise_certificate);
+        let dual_gap = nan_to_infinity(bound).max(0.0) + self.raise(self.tolerances.levels.raise_certificate);
         self.effort.is_interrupted(priced, dual_gap / (2.0 * (self.symmetry.inputs() as f64 - 1.0)))
     }
 

@@ -60,8 +60,8 @@ fn subset_size(problem: &Problem<'_>, column: &Column) -> Option<usize> {
     let direction = column.direction();
     let members: Vec<bool> = direction.values.iter().map(|v| *v > 1.0).collect();
     let size = members.iter().filter(|member| **member).count();
-    let near = problem.cone.distance(problem.tolerances.rounding.vertex_distance);
-    (size > 0 && problem.cone.vertex(&members).distance(direction) < near).then_some(size)
+    let near = problem.cone.scaled_tolerance(problem.tolerances.rounding.vertex_distance);
+    (size > 0 && problem.cone.vertex(&members).squared_distance(direction) < near).then_some(size)
 }
 
 /// Erasure: the orbit of unit rows and the constant row.
@@ -69,7 +69,7 @@ fn erasure(problem: &Problem<'_>, solution: &Solution) -> Option<Protocol> {
     if problem.epsilon.is_some() || !problem.symmetry.is_full() {
         return None;
     }
-    let is_constant = |column: &Column| column.direction().deviations.iter().all(|d| *d == 0.0);
+    let is_constant = |column: &Column| column.direction().offsets.iter().all(|d| *d == 0.0);
     let [unit, constant] = &solution.columns[..] else { return None };
     if !unit.direction().is_unit() || !is_constant(constant) {
         return None;

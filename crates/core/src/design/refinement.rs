@@ -154,9 +154,9 @@ impl ColumnGeneration<'_> {
 
     /// The largest error of a column's sensitivity, relative to the reduced cost that its certificate allows.
     fn largest_relative_error(&self, columns: &[Column], sensitivity: &CubatureSensitivity<'_>) -> f64 {
-        let raise = self.problem.raise(self.problem.tolerances.shares.raise_certificate);
+        let raise = self.problem.raise(self.problem.tolerances.levels.raise_certificate);
         let relative = |column: &Column| {
-            let allowed = self.problem.max_reduced_cost() + raise * column.leakage;
+            let allowed = self.problem.max_reduced_cost() + raise * column.budget_share;
             sensitivity.of(column.direction()).error / allowed
         };
         columns.iter().map(relative).fold(0.0, max_or_nan)

@@ -17,7 +17,7 @@ use crate::numerics::dirichlet_mean::{ln_leads, mean_products_over_form};
 /// `ℓ` under a prior given by its Dirichlet components.
 pub(super) struct RowLeakage<'a>(pub &'a PriorComponents<'a>);
 
-/// Above this base the deviations of a direction keep more digits than its values.
+/// Above this base the offsets of a direction keep more digits than its values.
 const MIN_BASE: f64 = 1e-3;
 
 impl RowLeakage<'_> {
@@ -38,7 +38,7 @@ impl RowLeakage<'_> {
     pub(super) fn gradient(&self, direction: &Direction) -> Vec<f64> {
         let mut gradient = vec![0.0; direction.values.len()];
         for (weight, component) in self.0 {
-            let coefficients = direction.values.iter().copied().zip(direction.deviations.iter().copied());
+            let coefficients = direction.values.iter().copied().zip(direction.offsets.iter().copied());
             let terms: Vec<_> =
                 component.alpha().iter().zip(coefficients).map(|(alpha, (v, d))| (*alpha, v, d)).collect();
             let slopes = gradient.iter_mut().zip(component.alpha()).zip(ln_leads(&terms));
@@ -85,7 +85,7 @@ fn of_component(component: &Dirichlet, direction: &Direction) -> f64 {
     if base > MIN_BASE {
         let means = component.alpha().iter().zip(&direction.values);
         let mean: f64 = means.map(|(alpha, v)| alpha / component.total() * v).sum();
-        let pairs: Vec<_> = alphas.zip(direction.deviations.iter().map(|d| d / base)).collect();
+        let pairs: Vec<_> = alphas.zip(direction.offsets.iter().map(|d| d / base)).collect();
         leakage::row_of_deviations(mean, &pairs, false).value
     } else {
         let pairs: Vec<_> = alphas.zip(direction.values.iter().copied()).collect();

@@ -9,7 +9,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tolerances {
     pub limits: Limits,
-    pub shares: GapShares,
+    pub levels: GapLevels,
     pub generation: Generation,
     pub simplification: Simplification,
     pub nodes: NodeCounts,
@@ -53,10 +53,10 @@ impl Default for Limits {
     }
 }
 
-/// How the requested gap is divided: each number is a share of `Δ`. They grow along the search, so that a later step can accept what an
-/// earlier one left.
+/// Which reduced costs each step accepts, as shares of `Δ`. The levels rise along the search, so that a later step can accept what an
+/// earlier one left. Raising `ν` costs another share.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct GapShares {
+pub(super) struct GapLevels {
     /// Column generation ends at `max ρ(v) ≤ generation · Δ`. Branch and bound stops halving a cell at the same level.
     pub generation: f64,
     /// Fewer columns are accepted if `max ρ(v) ≤ merging · Δ`.
@@ -65,16 +65,16 @@ pub(super) struct GapShares {
     pub accepted: f64,
     /// The upper bound of branch and bound may rest here once more than `PricingTolerances::quick` directions were priced.
     pub certified: f64,
-    /// `ν` is raised by `raise_generation · Δ/B` in column generation. A direction that leaks `m` budgets has a sampling error that grows with
-    /// `m`; the raise allows it `m` times as much, and costs `raise_generation · Δ` in the dual bound.
+    /// `ν` is raised by `raise_generation · Δ/B` in column generation. This lowers the reduced cost of a direction that leaks
+    /// `m` budgets by `m · raise_generation · Δ`, which covers a sampling error that grows with `m`, and raises the dual value by `raise_generation · Δ`.
     pub raise_generation: f64,
     /// The same for the certificate.
     pub raise_certificate: f64,
 }
 
-impl Default for GapShares {
+impl Default for GapLevels {
     fn default() -> Self {
-        GapShares {
+        GapLevels {
             generation: 0.25,
             merging: 0.375,
             accepted: 0.5,
@@ -92,7 +92,7 @@ pub(super) struct Generation {
     pub rounds: usize,
     /// Columns that enter in one round at most.
     pub entering: usize,
-    /// Columns enter if `ρ(v) > entering_share · GapShares::generation · Δ`.
+    /// Columns enter if `ρ(v) > entering_share · GapLevels::generation · Δ`.
     pub entering_share: f64,
     /// Initial weight of an entering column, and the least initial weight of a column that stays: the interior point starts inside.
     pub entering_weight: f64,
@@ -361,7 +361,7 @@ pub(super) struct PricingTolerances {
     pub generation_directions: usize,
     /// Directions priced at most for a certificate.
     pub certificate_directions: usize,
-    /// So many directions take a moment: up to here the bound is pressed to `GapShares::generation`.
+    /// So many directions take a moment: up to here the bound is pressed to `GapLevels::generation`.
     pub quick: usize,
     /// The bound is not pressed below so many times the largest reduced cost that was seen.
     pub bound_ratio: f64,

@@ -33,13 +33,14 @@ impl ColumnGeneration<'_> {
     /// cost of a member of a present orbit is an error of the cubature.
     fn different(&self, directions: Vec<(f64, Direction)>, solution: &Solution) -> Vec<(f64, Direction)> {
         let tolerances = &self.problem.tolerances;
-        let same = self.problem.cone.distance(tolerances.local_search.same_distance);
+        let same = self.problem.cone.scaled_tolerance(tolerances.local_search.same_distance);
         let mut chosen: Vec<(f64, Direction)> = Vec::new();
         for (reduced_cost, direction) in directions {
             let direction = self.snapped_to_unit(direction);
-            let is_present = |column: &Column| column.members.iter().any(|m| m.distance(&direction) < same);
+            let is_present =
+                |column: &Column| column.members.iter().any(|m| m.squared_distance(&direction) < same);
             if !solution.columns.iter().any(is_present)
-                && chosen.iter().all(|(_, other)| other.distance(&direction) > same)
+                && chosen.iter().all(|(_, other)| other.squared_distance(&direction) > same)
                 && chosen.len() < tolerances.generation.entering
             {
                 chosen.push((reduced_cost, direction));
@@ -54,11 +55,11 @@ impl ColumnGeneration<'_> {
         let mut starts: Vec<&Direction> =
             self.non_negligible(solution).map(|(column, _)| column.direction()).collect();
         let most = starts.len() + tolerances.local_search.starts;
-        let apart = self.problem.cone.distance(tolerances.local_search.start_distance);
+        let apart = self.problem.cone.scaled_tolerance(tolerances.local_search.start_distance);
         for (place, (_, direction)) in solution.pricing.best.iter().enumerate() {
             // A unit direction is a start besides any neighbour: between them the reduced cost may be smaller than at both.
             let is_apart = |other: &&Direction| {
-                direction.distance(other) > apart || direction.is_unit() != other.is_unit()
+                direction.squared_distance(other) > apart || direction.is_unit() != other.is_unit()
             };
             // The best one always: it may lie on a ridge from a column, along which coordinate steps do not advance.
             if starts.len() < most && (place == 0 || starts.iter().all(is_apart)) {

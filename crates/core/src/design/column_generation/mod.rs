@@ -93,7 +93,7 @@ impl<'a> ColumnGeneration<'a> {
             let PricingResult { priced, bound, .. } = solution.pricing;
             let is_interrupted = self.problem.is_interrupted(priced, bound);
             let is_optimal =
-                solution.largest_reduced_cost() <= self.problem.reduced_cost(tolerances.shares.generation);
+                solution.largest_reduced_cost() <= self.problem.allowance(tolerances.levels.generation);
             if is_optimal || round == tolerances.generation.rounds || is_interrupted {
                 return Ok(solution);
             }
@@ -130,13 +130,13 @@ impl<'a> ColumnGeneration<'a> {
         })
     }
 
-    /// The dual variables by input, with `ν` raised (see `GapShares::raise_generation`).
+    /// The dual variables by input, with `ν` raised (see `GapLevels::raise_generation`).
     pub(super) fn dual_variables(&self, master: &MasterSolution, purpose: Purpose) -> DualVariables<'a> {
         let Problem { symmetry, budget, tolerances, .. } = self.problem;
         let lambda = |class: &usize| master.dual[*class] / symmetry.inputs() as f64;
         let raise = self.problem.raise(match purpose {
-            Purpose::Generation => tolerances.shares.raise_generation,
-            Purpose::Certificate => tolerances.shares.raise_certificate,
+            Purpose::Generation => tolerances.levels.raise_generation,
+            Purpose::Certificate => tolerances.levels.raise_certificate,
         });
         let nu = |budget: f64| (master.dual[symmetry.classes()] + raise) / budget;
         let lambda = symmetry.class_of.iter().map(lambda).collect();

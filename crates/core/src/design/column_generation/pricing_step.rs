@@ -44,8 +44,8 @@ impl ColumnGeneration<'_> {
         let pricing = self.branch_and_bound(sensitivity, &dual, known, purpose);
         let nodes = sensitivity.nodes();
         let mut solution = Solution { columns, master, pricing, entering: Vec::new(), nodes };
-        let share = self.problem.tolerances.shares.generation;
-        if solution.pricing.bound > self.problem.reduced_cost(share) {
+        let share = self.problem.tolerances.levels.generation;
+        if solution.pricing.bound > self.problem.allowance(share) {
             solution.entering = self.entering_directions(&solution, sensitivity, &dual);
         }
         solution
@@ -60,8 +60,8 @@ impl ColumnGeneration<'_> {
     ) -> PricingResult {
         let Problem { symmetry, cone, tolerances, .. } = self.problem;
         let rule = StoppingRule {
-            aim: self.problem.reduced_cost(tolerances.shares.generation),
-            tolerance: self.problem.reduced_cost(tolerances.shares.certified),
+            aim: self.problem.allowance(tolerances.levels.generation),
+            tolerance: self.problem.allowance(tolerances.levels.certified),
             failure: if self.is_last { f64::INFINITY } else { self.problem.max_reduced_cost() },
             max_directions: match purpose {
                 Purpose::Generation => tolerances.pricing.generation_directions,
@@ -78,6 +78,6 @@ impl ColumnGeneration<'_> {
     /// The least reduced cost of a column that enters.
     pub(super) fn least_entering(&self) -> f64 {
         let tolerances = &self.problem.tolerances;
-        tolerances.generation.entering_share * self.problem.reduced_cost(tolerances.shares.generation)
+        tolerances.generation.entering_share * self.problem.allowance(tolerances.levels.generation)
     }
 }

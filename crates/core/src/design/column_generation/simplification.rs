@@ -11,7 +11,7 @@ use crate::numerics::stop::check;
 impl ColumnGeneration<'_> {
     /// A simplified solution with a bound on all reduced costs. Columns that the search for the bound finds are added.
     pub(in crate::design) fn certified(&self, mut solution: Solution) -> Result<Solution> {
-        let accepted = self.problem.reduced_cost(self.problem.tolerances.shares.accepted);
+        let accepted = self.problem.allowance(self.problem.tolerances.levels.accepted);
         for _ in 0..self.problem.tolerances.generation.repairs {
             check();
             if self.problem.is_interrupted(solution.pricing.priced, solution.pricing.bound) {
@@ -30,10 +30,10 @@ impl ColumnGeneration<'_> {
     /// The solution with close columns merged, at the largest distance that keeps reduced costs small.
     fn simplified(&self, solution: &Solution) -> Result<Solution> {
         let tolerances = &self.problem.tolerances;
-        let merging = self.problem.reduced_cost(tolerances.shares.merging);
+        let merging = self.problem.allowance(tolerances.levels.merging);
         let most = merging.max(solution.largest_reduced_cost());
         for near in tolerances.simplification.merging_distances {
-            let columns = self.merged(solution, self.problem.cone.distance(near));
+            let columns = self.merged(solution, self.problem.cone.scaled_tolerance(near));
             let start = vec![1.0 / columns.len() as f64; columns.len()];
             // What is left may not meet the constraints.
             let Ok(MasterSolution { theta, .. }) = self.solve_master(&columns, &start) else { continue };
@@ -71,7 +71,7 @@ impl ColumnGeneration<'_> {
         let mut groups: Vec<Vec<(f64, &Direction)>> = Vec::new();
         for (column, theta) in self.non_negligible(solution) {
             let member_near = |group: &[(f64, &Direction)]| {
-                let is_near = |member: &&Direction| member.distance(group[0].1) < near;
+                let is_near = |member: &&Direction| member.squared_distance(group[0].1) < near;
                 let is_same_kind = group[0].1.is_unit() == column.direction().is_unit();
                 column.members.iter().find(is_near).filter(|_| is_same_kind)
             };

@@ -17,7 +17,7 @@ impl ColumnGeneration<'_> {
             PartialDisclosure::best(components, symmetry, self.leakage, budget, &tolerances.disclosure)?;
         let (columns, theta) = best.rows(symmetry).iter().map(|(t, row)| (self.column(row), *t)).unzip();
         let master = MasterSolution { theta, dual: self.dual_of_classes(&multipliers, budget) };
-        let accepted = self.problem.reduced_cost(tolerances.shares.accepted);
+        let accepted = self.problem.allowance(tolerances.levels.accepted);
         let is_optimal = |solution: &Solution| solution.largest_reduced_cost() <= accepted;
         let solution = self.priced_by(&best, columns, master, Purpose::Generation);
         if !is_optimal(&solution) {
@@ -43,7 +43,7 @@ impl ColumnGeneration<'_> {
         let mut columns: Vec<Column> =
             singles.map(|set| self.column(&self.problem.cone.vertex(&set))).collect();
         let size = |column: &Column| column.members.len() as f64 / symmetry.inputs() as f64;
-        let leakage: f64 = columns.iter().map(|column| size(column) * column.leakage).sum();
+        let leakage: f64 = columns.iter().map(|column| size(column) * column.budget_share).sum();
         let share = self.problem.tolerances.generation.first_weight / leakage.max(1.0);
         let mut start: Vec<f64> = columns.iter().map(|column| share * size(column)).collect();
         columns.push(self.column(&Direction::constant(symmetry.inputs())));

@@ -1,12 +1,12 @@
 //! Calibrated weights: known means become exact.
 //!
 //! Nodes of equal weight give the mean of a function with the noise of all that varies in it. Weights close to equal that reproduce the
-//! *known* means of some functions `b` leave only the noise of what those functions do not explain:
+//! *known* means of some functions `g` leave only the noise of what those functions do not explain:
 //! ```text
-//! w_i = (1 + b(P_i)·l)/n,   (1/n Σ_i b_i b_iᵀ) l = E b − 1/n Σ_i b_i
+//! weight_i = (1 + g(P_i)·l)/n,   (1/n Σ_i g_i g_iᵀ) l = E g − 1/n Σ_i g_i
 //! ```
-//! This is the regression of every integrand on `b` at once (a regression estimator with calibrated weights; each `b` is a control variate). Nodes
-//! of a proposal density count with their importance weights, and so does `b` at each. Under a Dirichlet prior all products of powers of
+//! This is the regression of every integrand on `g` at once (a regression estimator with calibrated weights; each `g` is a control variate). Nodes
+//! of a proposal density count with their importance weights, and so does `g` at each. Under a Dirichlet prior all products of powers of
 //! `P_x` have known means. A sensitivity is nearly a polynomial of low degree, except for a term like `1/P_x` if the direction is close to a
 //! unit direction.
 //!
@@ -16,7 +16,7 @@
 //! 1/t_x − P_x − w_x² P_x/(w·P),   w_x = 1/t_x − 1
 //! ```
 //! Optimal protocols under limited leakage are often close to one. So all `P_x P_z/(w·P)`, whose means are one-dimensional integrals, are
-//! among the functions `b`.
+//! among the functions `g`.
 //!
 //! Measured for five and six inputs with parameters from 0.5 to 3: products and powers reduce the standard error of sensitivities near the
 //! optimum five to twenty times. With the odds `w` the sensitivity of a unit direction is exact at the partial disclosure protocol itself (relative
@@ -98,18 +98,18 @@ impl<'a> CalibrationFunctions<'a> {
         values
     }
 
-    /// `1 + b·l` at each node; `None` if the Gram matrix is singular.
+    /// `1 + g·l` at each node; `None` if the Gram matrix is singular.
     fn factors(&self, nodes: &[CubatureNode], ridge: f64) -> Option<Vec<f64>> {
         let (n, count) = (nodes.len() as f64, self.means.len());
-        let mut b = Mat::<f64>::zeros(nodes.len(), count);
+        let mut g = Mat::<f64>::zeros(nodes.len(), count);
         for (i, node) in nodes.iter().enumerate() {
-            self.at(&node.p).iter().enumerate().for_each(|(k, value)| b[(i, k)] = node.weight * value);
+            self.at(&node.p).iter().enumerate().for_each(|(k, value)| g[(i, k)] = node.weight * value);
         }
-        let mut gram = b.transpose() * &b / n;
-        let mut off = Mat::from_fn(count, 1, |k, _| 1.0 - b.col(k).sum() / n);
+        let mut gram = g.transpose() * &g / n;
+        let mut off = Mat::from_fn(count, 1, |k, _| 1.0 - g.col(k).sum() / n);
         (0..count).for_each(|k| gram[(k, k)] *= 1.0 + ridge);
         gram.llt(Side::Lower).ok()?.solve_in_place(off.as_mut());
-        let factors = &b * off;
+        let factors = &g * off;
         Some((0..nodes.len()).map(|i| 1.0 + factors[(i, 0)]).collect())
     }
 }

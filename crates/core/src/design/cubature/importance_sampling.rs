@@ -4,7 +4,7 @@
 //! proposals: for each such `x` the Dirichlet with `α_x − 1` in place of `α_x`, whose density is in proportion to the prior's times `1/P_x`.
 //! A node of any proposal has the importance weight of the mixture of all (the balance heuristic),
 //! ```text
-//! w(p) = n / (n_0 + Σ_x n_x p_x^{α'_x − α_x} / E[P_x^{α'_x − α_x}])
+//! ω(p) = n / (n_0 + Σ_x n_x p_x^{α'_x − α_x} / E[P_x^{α'_x − α_x}])
 //! ```
 
 use super::CubatureRequest;

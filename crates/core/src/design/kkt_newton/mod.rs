@@ -3,7 +3,7 @@
 //! The weights of given directions are a convex program, but replacing a direction that is nearly right takes many rounds of column generation. Where
 //! the rows `r_j` of an optimum are nearly known, all their entries are found at once from the KKT conditions of
 //! ```text
-//! maximise  E ln det J,   J = Σ_j r_j r_jᵀ/(r_j·P)        so that  Σ_j r_j = 1,   Σ_j ℓ(r_j) = B
+//! maximise  E ln det Σ_j d_j d_jᵀ/(r_j·P),   d_jx = r_jx − r_jr,     so that  Σ_j r_j = 1,   Σ_j ℓ(r_j) = B
 //! ```
 //! This is not concave in the rows, so the result is only a candidate, which is priced like any other. Zeros stay zeros.
 

@@ -80,7 +80,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
             let total = dot(&direction.values, &mean);
             let deviation = |p: &[f64]| {
                 let difference: Vec<f64> = p.iter().zip(&mean).map(|(p, mean)| p - mean).collect();
-                dot(&direction.deviations, &difference) / total
+                dot(&direction.offsets, &difference) / total
             };
             let parts = points.weights().iter().zip(points.points());
             Ok(total * parts.map(|(weight, p)| weight * excess_entropy(deviation(p))).sum::<f64>())
@@ -93,7 +93,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
 fn of_dirichlet(dirichlet: &Dirichlet, direction: &Direction) -> f64 {
     let base = direction.base();
     let pairs: Vec<_> =
-        dirichlet.alpha().iter().zip(&direction.deviations).map(|(alpha, d)| (*alpha, d / base)).collect();
+        dirichlet.alpha().iter().zip(&direction.offsets).map(|(alpha, d)| (*alpha, d / base)).collect();
     let form = LinearForm::from_deviations(&pairs);
     base * form.ln_mean().exp() * form.mean_excess().value
 }

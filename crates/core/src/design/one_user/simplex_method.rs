@@ -22,7 +22,7 @@ pub(super) struct LinearProgram {
 impl LinearProgram {
     /// From randomised response, which is a basic solution.
     pub(super) fn solve(&self, inputs: usize) -> Result<OneUserDesign> {
-        let is_single = |v: &Direction| v.deviations.iter().filter(|d| **d > 0.0).count() == 1;
+        let is_single = |v: &Direction| v.offsets.iter().filter(|d| **d > 0.0).count() == 1;
         let mut basis: Vec<usize> =
             (0..self.directions.len()).filter(|&j| is_single(&self.directions[j])).collect();
         let rounding = self.tolerances.reduced_cost * self.values.iter().copied().fold(0.0, f64::max);

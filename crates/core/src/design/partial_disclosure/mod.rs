@@ -86,8 +86,8 @@ fn common_row(odds: &[f64]) -> (f64, Direction) {
     let theta = odds.iter().map(|w| w * disclosed(w)).sum::<f64>() / inputs;
     let values = odds.iter().map(|w| w * disclosed(w) / theta).collect();
     // Where little is disclosed, r_x − r_z keeps its digits only as t_z − t_x.
-    let deviations = odds.iter().map(|w| (disclosed(&odds[0]) - disclosed(w)) / theta).collect();
-    (theta, Direction { values, deviations })
+    let offsets = odds.iter().map(|w| (disclosed(&odds[0]) - disclosed(w)) / theta).collect();
+    (theta, Direction { values, offsets })
 }
 
 /// `E ln(c·P)` and all `E[c_x P_x c_z P_z/(c·P)²]`.
@@ -385,7 +385,7 @@ mod tests {
         )
         .unwrap();
         let rows = best.rows(&symmetry);
-        assert!(rows.len() == 2 && rows[1].1.deviations.iter().all(|d| *d == 0.0), "{rows:?}");
+        assert!(rows.len() == 2 && rows[1].1.offsets.iter().all(|d| *d == 0.0), "{rows:?}");
         assert!((rows[0].0 - 0.3).abs() < 1e-8, "{rows:?}");
     }
 }

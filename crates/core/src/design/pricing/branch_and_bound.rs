@@ -242,7 +242,7 @@ impl<'a> BranchAndBound<'a> {
         let direction = |i: usize| &self.all[cell.rays[i] as usize].direction;
         let pairs = (1..cell.rays.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
         let length = |(i, j): (usize, usize)| {
-            (direction(i).weighted_distance(direction(j), &self.edge_weights), (i, j))
+            (direction(i).weighted_squared_distance(direction(j), &self.edge_weights), (i, j))
         };
         pairs.map(length).max_by(|l, r| l.0.total_cmp(&r.0)).map_or((0, 1), |(_, pair)| pair)
     }

@@ -58,12 +58,12 @@ impl BranchAndBound<'_> {
         rays.iter().map(reduced_cost).collect()
     }
 
-    /// The second-order bound, if it is worth its time. With the centre `c` and `w = v − c`, exactly
+    /// The second-order bound, if it is worth its time. With the centre `c` and `δ = v − c`, exactly
     /// ```text
-    /// h(v) − h(c) − ∇h(c)ᵀw = E[ yᵀ K y/(v·P) ],   y = w − c (w·P)/(c·P),
+    /// h(v) − h(c) − ∇h(c)ᵀδ = E[ yᵀ K y/(v·P) ],   y = δ − c (δ·P)/(c·P),
     /// ```
-    /// which is at most `½ wᵀ∇²h(c)w` times the largest `c_x/v_x`. The same remainder of `ℓ` is at least `½ wᵀ∇²ℓ(c)w` times the smallest. So the
-    /// reduced cost is bounded by a quadratic function of `w`.
+    /// which is at most `½ δᵀ∇²h(c)δ` times the largest `c_x/v_x`. The same remainder of `ℓ` is at least `½ δᵀ∇²ℓ(c)δ` times the smallest. So the
+    /// reduced cost is bounded by a quadratic function of `δ`.
     fn second_order_bound(&self, rays: &[u32], linear_bound: f64, enough: f64) -> Option<f64> {
         let priced: Vec<&PricedDirection> = rays.iter().map(|ray| &self.all[*ray as usize]).collect();
         let parts: Vec<(f64, &Direction)> = priced.iter().map(|ray| (1.0, &ray.direction)).collect();
@@ -83,7 +83,7 @@ impl BranchAndBound<'_> {
         let curvature = |(h, l): (&f64, &f64)| 0.5 * (largest * h - nu * smallest * l);
         let curvature: Vec<f64> = h.hessian.iter().zip(&l.hessian).map(curvature).collect();
         let steps: Vec<Vec<f64>> = priced.iter().map(|ray| ray.direction.difference(&centre)).collect();
-        let at_ray = |step: &Vec<f64>| at_centre + slope.iter().zip(step).map(|(s, w)| s * w).sum::<f64>();
+        let at_ray = |step: &Vec<f64>| at_centre + slope.iter().zip(step).map(|(s, d)| s * d).sum::<f64>();
         let linear: Vec<f64> = steps.iter().map(at_ray).collect();
         let places = (0..steps.len()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         let form: Vec<f64> = places.map(|(i, j)| bilinear(&curvature, &steps[i], &steps[j])).collect();

@@ -14,7 +14,10 @@ struct Iterate {
 }
 
 impl RestrictedMaster<'_> {
-    /// The optimal weights, from positive weights that need not meet the constraints.
+    /// The optimal weights, from positive weights that need not meet the constraints; `None` if a step is not finite or the information is singular.
+    ///
+    /// After the last iteration the iterate is returned as it is, without a test of its residuals: rounding may keep them above the tolerance. Any dual
+    /// variables serve a certificate, which bounds reduced costs anew.
     pub(in crate::design) fn solve(&self, start: &[f64]) -> Option<MasterSolution> {
         let mut iterate = self.first_iterate(start);
         for _ in 0..self.tolerances.iterations {
@@ -33,7 +36,7 @@ impl RestrictedMaster<'_> {
     fn first_iterate(&self, start: &[f64]) -> Iterate {
         let mut theta = start.to_vec();
         if self.is_limited {
-            let used: f64 = start.iter().zip(self.columns).map(|(t, column)| t * column.leakage).sum();
+            let used: f64 = start.iter().zip(self.columns).map(|(t, column)| t * column.budget_share).sum();
             theta.push((1.0 - used).max(self.tolerances.min_slack));
         }
         let level = self.symmetry.inputs() as f64 - 1.0;

@@ -21,9 +21,9 @@ use super::tolerances::MasterTolerances;
 /// The optimal weights of given columns with their dual variables.
 #[derive(Clone, Debug)]
 pub(super) struct MasterSolution {
-    /// The weight of each column.
+    /// The weight of each column: of its whole orbit.
     pub theta: Vec<f64>,
-    /// The dual variable of each class, and of the budget if there is one.
+    /// The dual variable of each class, `a λ_x`, and of the budget if there is one, `νB`.
     pub dual: Vec<f64>,
 }
 
@@ -56,7 +56,7 @@ impl RestrictedMaster<'_> {
     fn coefficient(&self, row: usize, j: usize) -> f64 {
         match (self.columns.get(j), row < self.symmetry.classes()) {
             (Some(column), true) => column.class_sums[row],
-            (Some(column), false) => column.leakage,
+            (Some(column), false) => column.budget_share,
             (None, true) => 0.0,
             (None, false) => 1.0,
         }

@@ -29,7 +29,7 @@ pub(super) struct DirectionFactors<'a> {
 
 impl<'a> DirectionFactors<'a> {
     pub(super) fn new(direction: &'a Direction) -> Self {
-        let d = &direction.deviations;
+        let d = &direction.offsets;
         let product = |x: usize, z: usize| if z < x { 2.0 * d[x] * d[z] } else { d[x] * d[x] };
         let products = (0..d.len()).flat_map(|x| (0..=x).map(move |z| product(x, z))).collect();
         DirectionFactors { values: &direction.values, products }
@@ -95,7 +95,7 @@ impl NodeBlock {
         let inputs = self.p.len();
         let mut likelihood = [0.0; LANES];
         add_multiples(&mut likelihood, &self.p, &direction.values);
-        let d = &direction.deviations;
+        let d = &direction.offsets;
         let k = self.inverse_times(d);
         let mut q = [0.0; LANES];
         add_multiples(&mut q, &k, d);
