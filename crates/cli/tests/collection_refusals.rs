@@ -103,7 +103,7 @@ fn bad_values_are_refused_with_their_line_and_nothing_is_sent() {
         &["randomise", "-p", "grr:a=16777216,eps=1e-6", "v.csv", "-o", "r.csv"],
         &["cannot be sampled with 64-bit words"],
     );
-    desk.refused(&["randomise", "-p", "grr:a=1,eps=1", "v.csv", "-o", "r.csv"], &["a = 1 inputs"]);
+    desk.refused(&["randomise", "-p", "grr:a=1,eps=1", "v.csv", "-o", "r.csv"], &["a = 1 is outside 2 to"]);
     // A directory that does not exist is a failure to write, not bad input.
     let code =
         desk.command(&["randomise", "-p", GRR, "v.csv", "-o", "no/r.csv"]).output().unwrap().status.code();

@@ -45,6 +45,8 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("users", "users -p grr:a=3,eps=2 --digits 1.5", 1),
         ("expected error", "users -p grr:a=3,eps=1 --accuracy 1e-4 -d l2sq", 1),
         ("accuracy", "accuracy -p grr:a=3,eps=1 --n 1000 --tolerance 0.1", 1),
+        ("explain", "explain s_mu", 0),
+        ("run", "run {\"job\":\"describe\",\"protocol\":\"grr:a=3,eps=1\"}", 0),
         ("accuracies", "accuracy -p oue:a=100,eps=1 --n 1e4,1e5,1e6 -d l2sq -e linear --worst", 1),
     ]
     .map(|(name, arguments, charts)| (name, sottovoce(&format!("{arguments} --format html")), charts))

@@ -375,7 +375,7 @@ fn matrices_keep_their_level_or_are_refused() {
 fn a_matrix_of_few_words_is_refused() {
     let rows = |scale: f64| vec![vec![1e-19 * scale, 1.09e-19 * scale], vec![1.0, 1.0]];
     let refused = Randomiser::new(&Protocol::matrix(rows(1.0)).unwrap()).unwrap_err();
-    assert!(refused.to_string().contains("they would realise the level 6.9"), "{refused}");
+    assert!(refused.to_string().contains("the reports would have level 6.9"), "{refused}");
     let large = Protocol::matrix(rows(1e6)).unwrap();
     check(&large, 0.0, Some(large.level().unwrap()));
     // In a part of a combination too.

@@ -173,7 +173,7 @@ pub fn posterior_bytes(protocol: &Protocol, n: u64, draws: usize, grid: usize) -
         Protocol::Identity(_) | Protocol::Deterministic(_) | Protocol::Erasure(_) => 0.0,
         _ => 3.0 * (a * a).min(MOST_CURVATURE),
     };
-    NUMBER * method + a * (4000.0 + 250.0 * grid as f64 + 2.0 * NUMBER * held + 30.0 * draws as f64)
+    NUMBER * method + a * (4000.0 + 600.0 * grid as f64 + 2.0 * NUMBER * held + 30.0 * draws as f64)
 }
 
 /// Estimates of all frequencies with their intervals, and the text of them.
