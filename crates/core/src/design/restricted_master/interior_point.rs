@@ -17,7 +17,7 @@ impl RestrictedMaster<'_> {
     /// The optimal weights, from positive weights that need not meet the constraints; `None` if a step is not finite or the information is singular.
     ///
     /// After the last iteration the iterate is returned as it is, without a test of its residuals: rounding may keep them above the tolerance. Any dual
-    /// variables serve a certificate, which bounds reduced costs anew.
+    /// variables serve a certificate, which bounds reduced costs anew; columns of the matrix are divided by their sums later.
     pub(in crate::design) fn solve(&self, start: &[f64]) -> Option<MasterSolution> {
         let mut iterate = self.first_iterate(start);
         for _ in 0..self.tolerances.iterations {
