@@ -149,7 +149,8 @@ fn charts_have_words_and_tables_for_those_who_do_not_see_them() {
 /// Numbers are in tables or lists, where a reader who hears the page finds their names; preformatted text has none.
 #[test]
 fn reports_of_numbers_are_tables() {
-    for (name, page, _) in PAGES.iter() {
+    // An explanation is prose and formulas.
+    for (name, page, _) in PAGES.iter().filter(|page| page.0 != "explain") {
         let listed =
             if ["randomise", "tally", "merge"].contains(name) { "<dl>" } else { "<table class=\"cards" };
         assert!(!page.contains("<pre>") && page.contains(listed), "{name}");
