@@ -179,7 +179,7 @@ impl Protocol {
     /// The dense matrix.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above [`MAX_ENTRIES`] entries.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) above [`MAX_ENTRIES`](super::MAX_ENTRIES) entries.
     pub fn to_matrix(&self) -> Result<Matrix> {
         self.channel().to_matrix()
     }
@@ -187,7 +187,7 @@ impl Protocol {
     /// The number of outputs, if a dense object with `width` numbers per output is within the size limit.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] above [`MAX_ENTRIES`] numbers.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) above [`MAX_ENTRIES`](super::MAX_ENTRIES) numbers.
     pub(crate) fn countable_outputs(&self, width: usize) -> Result<usize> {
         self.channel().countable_outputs(width)
     }
@@ -195,7 +195,7 @@ impl Protocol {
     /// Rejects a vector with the wrong number of inputs.
     ///
     /// # Errors
-    /// [`Error::PriorSize`].
+    /// [`Error::PriorSize`](crate::Error::PriorSize).
     pub(crate) fn check_distribution(&self, p: &[f64]) -> Result<()> {
         self.channel().check_distribution(p)
     }
