@@ -31,7 +31,7 @@ const MOST_INPUTS_SEARCHED: usize = 20_000;
 ///
 /// # Example
 /// ```
-/// use sottovoce::{Prior, optimal_parameter::best_hash_range};
+/// use sottovoce::{Prior, design::optimal_parameter::best_hash_range};
 /// assert_eq!(best_hash_range(&Prior::jeffreys(3)?, 0.5), 2);
 /// # Ok::<(), sottovoce::Error>(())
 /// ```
@@ -54,7 +54,7 @@ pub fn best_hash_range(prior: &Prior, epsilon: f64) -> usize {
 ///
 /// # Example
 /// ```
-/// use sottovoce::{Prior, optimal_parameter::best_subset_size};
+/// use sottovoce::{Prior, design::optimal_parameter::best_subset_size};
 /// assert_eq!(best_subset_size(&Prior::jeffreys(6)?, 1.0), 2);
 /// # Ok::<(), sottovoce::Error>(())
 /// ```

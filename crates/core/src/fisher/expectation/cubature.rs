@@ -29,7 +29,7 @@ use crate::numerics::stop::check;
 ///
 /// # Example
 /// ```
-/// use sottovoce::{expectation::cubature::mean_ln_det, fisher::Identity};
+/// use sottovoce::{fisher::expectation::cubature::mean_ln_det, fisher::Identity};
 /// let mean = mean_ln_det(&Identity { inputs: 2 }, &[1.0, 1.0], 1e-11, 10_000).unwrap();
 /// assert!((mean.value - 2.0).abs() < 1e-10);
 /// ```

@@ -57,7 +57,7 @@ const MOST_POINTS: u32 = 1 << 16;
 ///
 /// # Example
 /// ```
-/// use sottovoce::{expectation::quasi_monte_carlo::mean_ln_det, fisher::UnaryEncoding};
+/// use sottovoce::{fisher::expectation::quasi_monte_carlo::mean_ln_det, fisher::UnaryEncoding};
 /// use sottovoce::protocol::BitNoise;
 /// let protocol = UnaryEncoding::new(20, &BitNoise::oue(1.0), 1e-8);
 /// let mean = mean_ln_det(&protocol, &[0.5; 20], 1e-2, 10_000, 7);
