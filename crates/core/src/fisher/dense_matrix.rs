@@ -1,6 +1,9 @@
 //! Any protocol, as a matrix.
 
+use faer::Mat;
+
 use super::{FisherInformation, Point};
+use crate::numerics::quadratic_form::inverse_quadratic_form;
 use crate::numerics::stop::check;
 
 /// A protocol given by its matrix, `b` rows of `a` probabilities.
@@ -72,6 +75,18 @@ impl DenseMatrix {
         largest + terms.iter().map(|term| (term - largest).exp()).sum::<f64>().ln()
     }
 
+    /// The class of each input, named by its first input: two inputs are in one class if they share an output,
+    /// or if a chain of such inputs links them.
+    pub fn input_classes(&self) -> Vec<usize> {
+        let mut class: Vec<usize> = (0..self.inputs).collect();
+        for row in self.rows.chunks(self.inputs) {
+            let merged: Vec<usize> = (0..self.inputs).filter(|x| row[*x] > 0.0).map(|x| class[x]).collect();
+            let first = merged.iter().copied().min().unwrap_or(0);
+            class.iter_mut().filter(|c| merged.contains(c)).for_each(|c| *c = first);
+        }
+        class
+    }
+
     /// The columns `q_x − q_r`, and `−½ ln (Qp)_y` for each row.
     fn columns(&self, point: &Point) -> (Vec<Vec<f64>>, Vec<f64>) {
         let reference = point.mode();
@@ -108,6 +123,39 @@ impl FisherInformation for DenseMatrix {
             column.iter_mut().zip(&scales).for_each(|(entry, scale)| *entry *= scale);
         }
         2.0 * ln_abs_det_triangle(columns)
+    }
+
+    fn efficient_variance(&self, point: &Point, x: usize) -> Option<f64> {
+        // The reference input must be another one; the most probable one keeps the differences of columns large.
+        let others = (0..self.inputs).filter(|other| *other != x);
+        let reference = others.max_by(|l, r| point.ln_p()[*l].total_cmp(&point.ln_p()[*r]))?;
+        let free: Vec<usize> = (0..self.inputs).filter(|other| *other != reference).collect();
+        let mut information = vec![0.0; free.len() * free.len()];
+        for (row, deviation) in self.rows.chunks(self.inputs).zip(self.deviations.chunks(self.inputs)) {
+            let weight = (-self.ln_output(row, point)).exp();
+            let differences: Vec<f64> = free.iter().map(|x| deviation[*x] - deviation[reference]).collect();
+            for (line, d_x) in information.chunks_mut(free.len()).zip(&differences) {
+                line.iter_mut().zip(&differences).for_each(|(j, d_y)| *j += weight * d_x * d_y);
+            }
+        }
+        let unit: Vec<f64> = free.iter().map(|other| f64::from(u8::from(*other == x))).collect();
+        inverse_quadratic_form(|i, j| information[i * free.len() + j], &unit)
+    }
+
+    /// By the canonical correlations `σ_i` of value and report, the singular values of
+    /// `D_{Qp}^{−1/2} Q D_p^{1/2}`: `Σ_i ln(1 − σ_i²)`. One for each class of outputs is 1 and is left out.
+    fn ln_hidden(&self, point: &Point) -> f64 {
+        let rows: Vec<(&[f64], f64)> =
+            self.rows.chunks(self.inputs).map(|row| (row, self.ln_output(row, point))).collect();
+        let entry = |y: usize, x: usize| {
+            let (row, ln_output) = rows[y];
+            if row[x] == 0.0 { 0.0 } else { row[x] * (0.5 * (point.ln_p()[x] - ln_output)).exp() }
+        };
+        let Ok(correlations) = Mat::from_fn(rows.len(), self.inputs, entry).singular_values() else {
+            return f64::NAN;
+        };
+        let classes = self.input_classes().iter().enumerate().filter(|(x, class)| x == *class).count();
+        correlations.iter().skip(classes).map(|sigma| (-sigma * sigma).ln_1p()).sum()
     }
 
     fn contrast(&self) -> f64 {

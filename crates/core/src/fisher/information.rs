@@ -79,6 +79,18 @@ pub trait FisherInformation: Sync {
         None
     }
 
+    /// `(J⁻¹)_xx`, the smallest variance that an unbiased estimate of `p_x` from one report can have; `None` if
+    /// the information is singular.
+    fn efficient_variance(&self, point: &Point, x: usize) -> Option<f64> {
+        self.structure(point)?.efficient_variance(x)
+    }
+
+    /// `ln det(J_X − J) − ln det J_X`, where `J_X` is the information of the true value: how much of it the
+    /// report hides. NaN if nothing is hidden in some direction.
+    fn ln_hidden(&self, point: &Point) -> f64 {
+        self.structure(point).and_then(|structure| structure.ln_hidden(point)).unwrap_or(f64::NAN)
+    }
+
     /// The scale `c` of `p_x` on which `ln det` curves, as in `ln(1 + c p_x)`: `e^ε − 1` for an `ε`-LDP
     /// protocol.
     ///

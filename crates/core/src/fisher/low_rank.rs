@@ -1,5 +1,6 @@
 //! The log-determinant of a diagonal matrix plus a few rank-one terms, on the hyperplane orthogonal to `1`.
 
+use super::Point;
 use crate::numerics::stop::check;
 use faer::{Mat, Side};
 
@@ -24,6 +25,9 @@ pub struct DiagonalPlusLowRank {
     /// For each vector, whether its term is subtracted.
     pub(super) subtracted: Vec<bool>,
 }
+
+/// What may be left out of the low-rank part of an inverse or of a difference, in the trace.
+const INVERSE_TOLERANCE: f64 = 1e-13;
 
 impl DiagonalPlusLowRank {
     /// A diagonal matrix alone.
@@ -61,6 +65,25 @@ impl DiagonalPlusLowRank {
             subtracted.extend(part.subtracted);
         }
         DiagonalPlusLowRank { ln_diagonal, scaled, subtracted }
+    }
+
+    /// `(J⁻¹)_xx`, where `J` is this matrix off the vector `1`.
+    pub(super) fn efficient_variance(self, x: usize) -> Option<f64> {
+        let inverse = self.inverse_off_one(INVERSE_TOLERANCE)?;
+        let terms = inverse.terms.iter().map(|(c, y)| c * y[x] * y[x]);
+        Some(inverse.diagonal[x] + terms.sum::<f64>())
+    }
+
+    /// `ln det(diag(1/p) − G) − ln det diag(1/p)` off the vector `1`.
+    pub(super) fn ln_hidden(mut self, point: &Point) -> Option<f64> {
+        for (x, (ln_p, ln_d)) in point.ln_p().iter().zip(&mut self.ln_diagonal).enumerate() {
+            let ln_rest = (-(*ln_d + ln_p).exp()).ln_1p() - ln_p;
+            let root = (0.5 * (*ln_d - ln_rest)).exp();
+            self.scaled.iter_mut().for_each(|vector| vector[x] *= root);
+            *ln_d = ln_rest;
+        }
+        self.subtracted.iter_mut().for_each(|subtracted| *subtracted = !*subtracted);
+        Some(self.ln_det_off_one(INVERSE_TOLERANCE)? + point.ln_p().iter().sum::<f64>())
     }
 
     pub(super) fn ln_det_off_one(mut self, tolerance: f64) -> Option<f64> {

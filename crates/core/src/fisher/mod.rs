@@ -21,6 +21,7 @@ mod exponential_sum;
 mod information;
 mod low_rank;
 mod mixture;
+mod of_protocol;
 mod subset_selection;
 mod unary_encoding;
 
@@ -30,5 +31,6 @@ pub use exponential_sum::ExponentialSum;
 pub use information::{FisherInformation, Point};
 pub use low_rank::{DiagonalPlusLowRank, InverseOffOne};
 pub use mixture::Mixture;
+pub use of_protocol::{of_protocol, structured};
 pub use subset_selection::SubsetSelection;
 pub use unary_encoding::UnaryEncoding;

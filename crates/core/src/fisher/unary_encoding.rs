@@ -218,6 +218,21 @@ impl FisherInformation for UnaryEncoding {
         }
     }
 
+    fn efficient_variance(&self, point: &Point, x: usize) -> Option<f64> {
+        match &self.structure {
+            Structure::Enumerated(matrix) => matrix.efficient_variance(point, x),
+            _ => self.structure(point)?.efficient_variance(x),
+        }
+    }
+
+    fn ln_hidden(&self, point: &Point) -> f64 {
+        match &self.structure {
+            Structure::Enumerated(matrix) => matrix.ln_hidden(point),
+            Structure::Constant => 0.0,
+            _ => self.structure(point).and_then(|structure| structure.ln_hidden(point)).unwrap_or(f64::NAN),
+        }
+    }
+
     fn operations(&self, smallest: f64) -> f64 {
         const RANK: f64 = 20.0;
         let terms = match &self.structure {

@@ -65,6 +65,24 @@ pub(crate) trait RowLikelihood: Send + Sync {
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>);
 }
 
+/// `Σ s ln r`. Factors with `s = 1` are multiplied before taking the logarithm, which is several times
+/// faster.
+pub(crate) fn ln_product(factors: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut product, mut sum) = (1.0f64, 0.0);
+    for (ratio, count) in factors {
+        if count == 1.0 {
+            product *= ratio;
+            if !(1e-200..1e200).contains(&product) {
+                sum += product.ln();
+                product = 1.0;
+            }
+        } else {
+            sum += count * ratio.ln();
+        }
+    }
+    sum + product.ln()
+}
+
 /// The distribution of the senders' values given their reports and `P`.
 pub(crate) trait Senders: RowLikelihood {
     /// Number of reports.

@@ -5,7 +5,7 @@ use faer::Mat;
 use rand::{Rng, RngExt};
 
 use super::dense_rows::DenseRows;
-use super::{Likelihood, RowLikelihood, Senders, Slope};
+use super::{Likelihood, RowLikelihood, Senders, Slope, ln_product};
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
 use crate::model::protocol::supported;
@@ -320,7 +320,7 @@ impl Senders for Patterns {
 
     fn ln_value(&self, p: &[f64]) -> f64 {
         let tables = self.tables(p);
-        self.iter().map(|(pattern, count)| count * self.likelihood(&tables, pattern).ln()).sum()
+        ln_product(self.iter().map(|(pattern, count)| (self.likelihood(&tables, pattern), count)))
     }
 
     fn tally_moments(&self, p: &[f64]) -> (Vec<f64>, Vec<f64>) {

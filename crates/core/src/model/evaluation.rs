@@ -14,6 +14,8 @@ pub enum Method {
     Enumeration,
     /// A truncated series, with a bound on the remainder.
     Expansion,
+    /// A calibrated approximation, whose error covers at least 95 % of cases.
+    Approximation,
     /// Random draws, with a standard error.
     MonteCarlo,
     /// The limit for many users, applied to a finite number of them. Its error is unknown.
@@ -28,6 +30,7 @@ impl Method {
             Method::Quadrature => "quadrature",
             Method::Enumeration => "enumeration",
             Method::Expansion => "expansion",
+            Method::Approximation => "approximation",
             Method::MonteCarlo => "monte_carlo",
             Method::Asymptote => "asymptote",
         }
@@ -71,6 +74,11 @@ impl Evaluation {
     pub(crate) fn of_rounded(self, rounding: f64) -> Self {
         let size = self.value.abs() + (2.0 * self.value.abs()).sqrt() + rounding;
         Evaluation { error: self.error + rounding * size, ..self }
+    }
+
+    /// By how much the number may be off: two standard errors for Monte Carlo, the error otherwise.
+    pub fn reach(&self) -> f64 {
+        if self.method == Method::MonteCarlo { 2.0 * self.error } else { self.error }
     }
 
     /// The sum of two numbers. Errors are added rather than combined in quadrature, so the result holds even

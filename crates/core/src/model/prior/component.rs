@@ -144,6 +144,14 @@ impl<'a> PriorParts<'a> {
         }
     }
 
+    /// The parameters, if the prior is one Dirichlet distribution.
+    pub(crate) fn single_dirichlet(&self) -> Option<&[f64]> {
+        match self.known() {
+            [(_, Component::Dirichlet(alpha))] => Some(alpha),
+            _ => None,
+        }
+    }
+
     /// A draw of `ln P`.
     pub(crate) fn sample_ln(&self, rng: &mut dyn Rng) -> Vec<f64> {
         match self {

@@ -78,6 +78,26 @@ impl BitNoise {
         }
     }
 
+    /// Whether a reported subset of `k` of `a` values contains the user's value, and whether it contains another
+    /// one; randomised response is `k = 1`. With `w = k e^ε + a − k`: `κ = k e^ε / w`,
+    /// `λ = k ((k−1) e^ε + a − k) / ((a−1) w)`.
+    pub fn subset(a: usize, k: usize, epsilon: f64) -> Self {
+        let (a, k, odds, beta) = (a as f64, k as f64, epsilon.exp(), epsilon.exp_m1());
+        let (weight, rest) = (k * beta + a, a - k);
+        let shared = (a - 1.0) * weight;
+        let lambda = k * ((k - 1.0) * odds + rest) / shared;
+        let lambda_complement = rest * (k * odds + rest - 1.0) / shared;
+        let difference = k * rest * beta / shared;
+        BitNoise {
+            kappa: k / (k + rest / odds),
+            kappa_complement: rest / weight,
+            lambda,
+            lambda_complement,
+            member_deviation: difference / lambda,
+            other_deviation: if rest == 0.0 { 0.0 } else { -difference / lambda_complement },
+        }
+    }
+
     /// Likelihood ratio `κ/λ` of a set bit; infinite at `λ = 0 < κ`.
     pub fn member_ratio(&self) -> f64 {
         if self.member_deviation == 0.0 { 1.0 } else { self.kappa / self.lambda }
@@ -101,6 +121,19 @@ impl BitNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subset_contains_each_other_value_equally_often() {
+        for (a, k, epsilon) in [(2, 1, 1.0), (5, 1, 2.0), (7, 3, 0.5), (40, 17, 3.0), (4, 4, 1.0)] {
+            let bits = BitNoise::subset(a, k, epsilon);
+            // The expected size of the reported subset is k.
+            let size = bits.kappa + (a as f64 - 1.0) * bits.lambda;
+            assert!((size - k as f64).abs() < 1e-13 * k as f64, "{bits:?}");
+            assert!((bits.kappa + bits.kappa_complement - 1.0).abs() < 1e-15);
+            assert!((bits.lambda + bits.lambda_complement - 1.0).abs() < 1e-15);
+            assert!((bits.lambda * (1.0 + bits.member_deviation) - bits.kappa).abs() < 1e-15);
+        }
+    }
 
     #[test]
     fn all_settings_have_their_level() {
