@@ -299,8 +299,9 @@ fn mean(collections: &[&Collection], number: usize) -> Accuracy {
 fn least_known(accuracies: &[Accuracy], tolerance: f64) -> Sampling {
     let relative = |found: &&Accuracy| found.evaluation.error / found.evaluation.value.max(f64::MIN_POSITIVE);
     let worst = accuracies.iter().max_by(|l, r| relative(l).total_cmp(&relative(r)));
-    worst.map_or(Sampling { draws: 0, value: f64::NAN, error: 0.0, tolerance }, |found| Sampling {
+    worst.map_or(Sampling { error: 0.0, tolerance, ..Sampling::BEGUN }, |found| Sampling {
         draws: found.draws,
+        assessed: found.draws,
         value: found.evaluation.value,
         error: found.evaluation.error,
         tolerance: tolerance * found.evaluation.value,

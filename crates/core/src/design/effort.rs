@@ -23,7 +23,8 @@ impl Default for Effort<'_> {
 impl Effort<'_> {
     /// Reports progress; whether the observer breaks.
     pub(super) fn is_interrupted(&self, priced: usize, gap: f64) -> bool {
-        let progress = Sampling { draws: priced as u64, value: f64::NAN, error: gap, tolerance: self.gap };
+        let draws = priced as u64;
+        let progress = Sampling { draws, assessed: draws, value: f64::NAN, error: gap, tolerance: self.gap };
         self.observer.is_some_and(|observer| observer(&progress).is_break())
     }
 }

@@ -121,8 +121,7 @@ impl Sampler<'_> {
     /// The distance of the bounds of a pilot draw, unless the observer has stopped; the first few are always
     /// drawn.
     fn gap(&self, i: u64, walks: usize, options: &InformationOptions<'_>) -> Option<f64> {
-        let nothing =
-            Sampling { draws: 1, value: f64::NAN, error: f64::INFINITY, tolerance: options.tolerance };
+        let nothing = Sampling { draws: 1, tolerance: options.tolerance, ..Sampling::BEGUN };
         let stopped = options.observer.is_some_and(|observer| observer(&nothing).is_break());
         let first = walks == WALKS[0] && i < PILOT.start + 4;
         (first || !stopped).then(|| self.draw(walks, &mut generator(options.seed, i)).0)

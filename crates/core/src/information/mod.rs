@@ -39,12 +39,14 @@
 
 mod aggregator;
 mod asymptotic;
+pub(crate) mod binary_questions;
+mod control;
 pub(crate) mod enumeration;
 mod group_sampling;
 pub(crate) mod grr;
 mod lattice;
 pub(crate) mod monte_carlo;
-mod one_dimensional;
+pub(crate) mod one_dimensional;
 pub(crate) mod one_dimensional_image;
 pub(crate) mod path_sampling;
 pub(crate) mod reports;

@@ -41,13 +41,23 @@ pub(crate) fn mean(
     options: &InformationOptions<'_>,
     draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
 ) -> Result<Evaluation, Absence> {
+    mean_from(FIRST_ROUND, offset, options, draw)
+}
+
+/// The same with this number of draws in the first round.
+pub(crate) fn mean_from(
+    first_round: u64,
+    offset: Evaluation,
+    options: &InformationOptions<'_>,
+    draw: &(dyn Fn(&mut ChaCha8Rng) -> Draw + Sync),
+) -> Result<Evaluation, Absence> {
     let tolerance = options.tolerance;
     // If the offset itself is too uncertain, aim at a fifth of the tolerance.
     let wanted =
         (tolerance * tolerance - offset.error * offset.error).max(0.04 * tolerance * tolerance).sqrt();
     let mut draws: Vec<Draw> = Vec::new();
-    let mut round = FIRST_ROUND.min(options.draws.max(2));
-    let mut progress = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance };
+    let mut round = first_round.min(options.draws.max(2));
+    let mut progress = Sampling { tolerance, ..Sampling::BEGUN };
     loop {
         let source = Source { seed: options.seed, observer: options.observer, fewest: FEWEST };
         let complete = stop::caught(|| draw_round(&mut draws, round, &source, &progress, draw));
@@ -60,7 +70,8 @@ pub(crate) fn mean(
         let (value, error) = regression(&draws);
         let found = Evaluation::new(value + offset.value, error.hypot(offset.error), Method::MonteCarlo);
         let total = draws.len() as u64;
-        progress = Sampling { draws: total, value: found.value, error: found.error, tolerance };
+        let Evaluation { value, error: so_far, .. } = found;
+        progress = Sampling { draws: total, assessed: total, value, error: so_far, tolerance };
         let broken = options.observer.is_some_and(|observer| observer(&progress).is_break());
         if stopped || broken || error <= wanted || total >= options.draws {
             return Ok(found);

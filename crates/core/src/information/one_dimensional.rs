@@ -340,32 +340,39 @@ impl Beta {
 }
 
 /// The count of the first output among `n` reports, for two inputs and two outputs.
-pub(crate) struct Count<'a> {
-    reduced: &'a Reduced,
+pub(crate) struct Count {
+    /// The probabilities of the outputs of a typical report.
+    typical: [f64; 2],
     line: Line,
     n: u64,
 }
 
-impl<'a> Count<'a> {
-    pub(crate) fn new(reduced: &'a Reduced, n: u64) -> Self {
-        Count { reduced, line: Line::new(reduced, n), n }
+impl Count {
+    pub(crate) fn new(reduced: &Reduced, n: u64) -> Self {
+        Count { typical: [reduced.typical[0], reduced.typical[1]], line: Line::new(reduced, n), n }
     }
 
     /// `ln P(S = s)`.
     pub(crate) fn ln_probability(&self, s: f64) -> f64 {
-        let (users, pi) = (self.n as f64, &self.reduced.typical);
+        let (users, pi) = (self.n as f64, self.typical);
         let ln_typical =
             factorial_remainder(users) - point_term(s, users * pi[0]) - point_term(users - s, users * pi[1]);
         ln_typical + self.line.ln_evidence(&[s, users - s])
     }
 
-    /// `H(S)`.
-    pub(crate) fn entropy(&self) -> f64 {
+    /// The posterior mean of `ln L − ln m` after `s` reports of the first output: its mean over `S` is
+    /// `I(S;P)`.
+    pub(crate) fn learned(&self, s: f64) -> f64 {
+        self.line.evidence(&[s, self.n as f64 - s]).learned
+    }
+
+    /// `H(S)`, for the same problem.
+    pub(crate) fn entropy(&self, reduced: &Reduced) -> f64 {
         let term = |(s, count): &(f64, f64)| {
             let ln = self.ln_probability(*s);
             if ln == f64::NEG_INFINITY { 0.0 } else { -count * ln * ln.exp() }
         };
-        tally_rule(self.reduced, self.n).par_iter().map(term).collect::<Vec<_>>().iter().sum()
+        tally_rule(reduced, self.n).par_iter().map(term).collect::<Vec<_>>().iter().sum()
     }
 }
 
@@ -391,7 +398,8 @@ pub(crate) fn distribution(reduced: &Reduced, n: u64) -> Evaluation {
         };
         [count * part, count * evidence]
     };
-    let terms: Vec<[f64; 2]> = tally_rule(&between, n).par_iter().map(term).collect();
+    let ends = if reduced.inputs() == 2 { reduced } else { &between };
+    let terms: Vec<[f64; 2]> = tally_rule(ends, n).par_iter().map(term).collect();
     let [sum, total] = terms.iter().fold([0.0; 2], |[g, t], [dg, dt]| [g + dg, t + dt]);
     let value = if direct { sum } else { one - sum };
     let missing = ((total - 1.0).abs() * (1.0 + value.abs())).min(value.abs());
@@ -419,7 +427,10 @@ fn tally_rule(reduced: &Reduced, n: u64) -> Vec<(f64, f64)> {
             (s * (users - s) / users).max(low.min(users - low)).max(high.min(users - high)).max(1.0);
         -0.5 * off * off / (variance + off)
     };
-    let scale = |s: f64| (s * (users - s) / users).sqrt();
+    let scale = |s: f64| {
+        let deviation = (s * (users - s) / users).sqrt();
+        deviation.max(prior_scale(reduced, s, deviation, [low, high]))
+    };
     let lattice = Lattice {
         n,
         ln_weight: &outside,
@@ -429,6 +440,27 @@ fn tally_rule(reduced: &Reduced, n: u64) -> Vec<(f64, f64)> {
         falls_right: true,
     };
     lattice.rule(SUM_ORDER)
+}
+
+/// The length over which the density of the expected count changes, where reports do not blur its ends: more
+/// than ten standard deviations away from them. There the sum needs no finer panels, so that the number of
+/// nodes grows like `ln n`. 0 if the prior is not one of two inputs.
+fn prior_scale(reduced: &Reduced, s: f64, deviation: f64, [low, high]: [f64; 2]) -> f64 {
+    let rising = reduced.ratios[0][0] > reduced.ratios[0][1];
+    let of_component = |(_, component): &(f64, Component)| match component {
+        Component::Dirichlet(alpha) if alpha.len() == 2 => {
+            let (alpha, rest) = if rising { (alpha[0], alpha[1]) } else { (alpha[1], alpha[0]) };
+            let (from_low, to_high) = (s - low - 10.0 * deviation, high - s - 10.0 * deviation);
+            let p = (s - low) / (high - low);
+            if from_low <= 0.0 || to_high <= 0.0 {
+                return 0.0;
+            }
+            let panel = Beta { alpha, rest }.panel(p, &|_| f64::INFINITY) * (high - low);
+            panel.min(0.5 * from_low).min(0.3 * to_high)
+        }
+        _ => 0.0,
+    };
+    reduced.parts.iter().map(of_component).reduce(f64::min).unwrap_or(0.0)
 }
 
 /// `I(Y⃗;T)` for two inputs and two outputs.

@@ -23,6 +23,7 @@ use chacha20::ChaCha8Rng;
 use rand::Rng;
 
 use super::aggregator::InformationOptions;
+use super::binary_questions::BinaryQuestions;
 use super::grr::Response;
 use super::monte_carlo::mean;
 use super::one_dimensional::{Beta, Count};
@@ -34,6 +35,7 @@ use crate::likelihood::shares::Shares;
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::Component;
+use crate::model::protocol::BitNoise;
 use crate::numerics::quadratic_form::inverse_quadratic_form;
 use crate::numerics::random::{multinomial, pick};
 use crate::numerics::stirling::{factorial_remainder, ln_factorial};
@@ -44,15 +46,15 @@ pub(crate) fn distribution(
     n: u64,
     options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
-    let marginals = Marginals::new(response);
-    let counts = marginals.counts(n);
+    let questions = questions(response);
+    let counts = questions.counts(n);
     let sampler = Sampler::new(response, n);
-    let expected = marginals.expected_surprise(&counts);
+    let expected = expected_surprise(&questions, &counts);
     let draw = |rng: &mut ChaCha8Rng| {
         let s = sampler.reports(&sampler.distribution(rng), rng);
-        vec![-sampler.ln_probability(&s), marginals.surprise(&counts, &s) - expected]
+        vec![-sampler.ln_probability(&s), surprise(&questions, &counts, &s) - expected]
     };
-    let given_p = marginals.entropy_given_distribution(response, n);
+    let given_p = entropy_given_distribution(&questions, response, n);
     mean(Evaluation::new(-given_p, 1e-12 * given_p, Method::Quadrature), options, &draw)
 }
 
@@ -62,16 +64,16 @@ pub(crate) fn tally(
     n: u64,
     options: &InformationOptions<'_>,
 ) -> Result<Evaluation, Absence> {
-    let marginals = Marginals::new(response);
-    let counts = marginals.counts(n);
+    let questions = questions(response);
+    let counts = questions.counts(n);
     let sampler = Sampler::new(response, n);
-    let expected = marginals.expected_surprise(&counts);
+    let expected = expected_surprise(&questions, &counts);
     let draw = |rng: &mut ChaCha8Rng| {
         let t = multinomial(n, &sampler.distribution(rng), rng);
         let s = sampler.reports_of_tally(&t, rng);
         let given = if sampler.many { ln_reports_given_tally } else { ln_tally_given_tally };
         let value = given(&s, &t, response.beta) - sampler.ln_probability(&s);
-        vec![value, marginals.surprise(&counts, &s) - expected, local_form(&s, &t, response.beta)]
+        vec![value, surprise(&questions, &counts, &s) - expected, local_form(&s, &t, response.beta)]
     };
     mean(Evaluation::new(0.0, 0.0, Method::ClosedForm), options, &draw)
 }
@@ -165,85 +167,38 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The one-dimensional marginals, one for each distinct value.
-struct Marginals {
-    problems: Vec<Reduced>,
-    /// The marginal of each value.
-    of_value: Vec<usize>,
+/// The counts of randomised response, one for each value.
+fn questions(response: &Response<'_>) -> BinaryQuestions {
+    let bit = BitNoise::subset(response.a, 1, response.beta.ln_1p());
+    BinaryQuestions::new(&response.parts, |_| bit)
 }
 
-impl Marginals {
-    fn new(response: &Response<'_>) -> Self {
-        let parameters =
-            |x: usize| response.parts.iter().map(|(_, d)| d.alpha()[x].to_bits()).collect::<Vec<u64>>();
-        let mut seen = std::collections::HashMap::new();
-        let mut problems = Vec::new();
-        let of_value = (0..response.a)
-            .map(|x| {
-                *seen.entry(parameters(x)).or_insert_with(|| {
-                    problems.push(marginal(response, x));
-                    problems.len() - 1
-                })
-            })
-            .collect();
-        Marginals { problems, of_value }
-    }
-
-    fn counts(&self, n: u64) -> Vec<Count<'_>> {
-        self.problems.iter().map(|problem| Count::new(problem, n)).collect()
-    }
-
-    /// The sum over all values of a number for each marginal.
-    fn total(&self, numbers: &[f64]) -> f64 {
-        self.of_value.iter().map(|i| numbers[*i]).sum()
-    }
-
-    /// `Σ_x −ln P(S_x)`.
-    fn surprise(&self, counts: &[Count<'_>], s: &[u64]) -> f64 {
-        self.of_value.iter().zip(s).map(|(i, s_x)| -counts[*i].ln_probability(*s_x as f64)).sum()
-    }
-
-    /// Its mean, `Σ_x H(S_x)`.
-    fn expected_surprise(&self, counts: &[Count<'_>]) -> f64 {
-        self.total(&counts.iter().map(Count::entropy).collect::<Vec<_>>())
-    }
-
-    /// `H(S|P) = Σ_x E[m φ(S_x/m − 1) + S(S_x)] − S(n)`, the entropy of a multinomial distribution by its marginals.
-    fn entropy_given_distribution(&self, response: &Response<'_>, n: u64) -> f64 {
-        let users = n as f64;
-        let term = |p: f64| {
-            let q = (1.0 + response.beta * p) / (response.a as f64 + response.beta);
-            node_mean(&binomial_nodes(n, q, 20), |s| point_term(s, users * q))
-        };
-        let of_component = |component: &Component| match component {
-            Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
-            Component::Point(p) => term(p[0]),
-        };
-        let of_problem =
-            |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_component(law)).sum::<f64>();
-        self.total(&self.problems.iter().map(of_problem).collect::<Vec<_>>()) - factorial_remainder(users)
-    }
+/// `Σ_x −ln P(S_x)`.
+fn surprise(questions: &BinaryQuestions, counts: &[Count], s: &[u64]) -> f64 {
+    questions.of_value.iter().zip(s).map(|(i, s_x)| -counts[*i].ln_probability(*s_x as f64)).sum()
 }
 
-/// The reduced problem in which only "`x` or not" is asked and reported.
-fn marginal(response: &Response<'_>, x: usize) -> Reduced {
-    let (a, beta) = (response.a as f64, response.beta);
-    let [truth, lie] = [(1.0 + beta) / (a + beta), 1.0 / (a + beta)];
-    let [not_truth, not_lie] = [(a - 1.0) / (a + beta), (a - 1.0 + beta) / (a + beta)];
-    let parts: Vec<(f64, Component)> = response
-        .parts
-        .iter()
-        .map(|(w, d)| {
-            let alpha = d.alpha()[x];
-            let others = d.alpha().iter().enumerate().filter(|(y, _)| *y != x).map(|(_, alpha)| alpha).sum();
-            (*w, Component::Dirichlet(vec![alpha, others]))
-        })
-        .collect();
-    let mean: f64 = parts.iter().map(|(w, law)| w * law.mean()[0]).sum();
-    let typical = vec![truth * mean + lie * (1.0 - mean), not_truth * mean + not_lie * (1.0 - mean)];
-    let ratios =
-        vec![vec![truth / typical[0], lie / typical[0]], vec![not_truth / typical[1], not_lie / typical[1]]];
-    Reduced { typical, ratios, parts }
+/// Its mean, `Σ_x H(S_x)`.
+fn expected_surprise(questions: &BinaryQuestions, counts: &[Count]) -> f64 {
+    let entropy = |(count, problem): (&Count, &Reduced)| count.entropy(problem);
+    questions.total(&counts.iter().zip(&questions.problems).map(entropy).collect::<Vec<_>>())
+}
+
+/// `H(S|P) = Σ_x E[m φ(S_x/m − 1) + S(S_x)] − S(n)`, the entropy of a multinomial distribution by its marginals.
+fn entropy_given_distribution(questions: &BinaryQuestions, response: &Response<'_>, n: u64) -> f64 {
+    let users = n as f64;
+    let term = |p: f64| {
+        let q = (1.0 + response.beta * p) / (response.a as f64 + response.beta);
+        node_mean(&binomial_nodes(n, q, 20), |s| point_term(s, users * q))
+    };
+    let of_component = |component: &Component| match component {
+        Component::Dirichlet(alpha) => Beta { alpha: alpha[0], rest: alpha[1] }.mean_of_entropy(&term),
+        Component::Point(p) => term(p[0]),
+    };
+    let of_problem =
+        |problem: &Reduced| problem.parts.iter().map(|(w, law)| w * of_component(law)).sum::<f64>();
+    questions.total(&questions.problems.iter().map(of_problem).collect::<Vec<_>>())
+        - factorial_remainder(users)
 }
 
 #[cfg(test)]

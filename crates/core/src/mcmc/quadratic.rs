@@ -14,6 +14,17 @@ impl Quadratic {
         Quadratic { centre, gradient, curvature }
     }
 
+    /// `share` of this expansion and the rest of `q(p) = g·(p − c) − ½ Σ_x δ_x (p_x − c_x)²` around the same
+    /// centre.
+    pub(crate) fn mixed(&self, share: f64, gradient: &[f64], diagonal: &[f64]) -> Self {
+        let rest = 1.0 - share;
+        let slopes = self.gradient.iter().zip(gradient).map(|(g, h)| share * g + rest * h).collect();
+        let mut curvature: Vec<f64> = self.curvature.iter().map(|j| share * j).collect();
+        let a = self.centre.len();
+        diagonal.iter().enumerate().for_each(|(x, delta)| curvature[x * (a + 1)] += rest * delta);
+        Quadratic { centre: self.centre.clone(), gradient: slopes, curvature }
+    }
+
     /// `∇q(p)`.
     pub(crate) fn gradient_at(&self, p: &[f64]) -> Vec<f64> {
         let deviation: Vec<f64> = p.iter().zip(&self.centre).map(|(p, c)| p - c).collect();

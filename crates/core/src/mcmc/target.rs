@@ -24,9 +24,10 @@
 use faer::{Mat, Side};
 use rand::{Rng, RngExt};
 
+use super::product_form::ProductForm;
 use super::quadratic::Quadratic;
-use crate::likelihood::RowLikelihood;
 use crate::likelihood::dense_rows::DenseRows;
+use crate::likelihood::{RowLikelihood, ln_product};
 use crate::model::prior::{Component, CustomPrior, Dirichlet, PriorParts};
 use crate::numerics::random::sample_ln_dirichlet;
 use crate::numerics::stop::check;
@@ -119,6 +120,7 @@ pub(crate) struct Target<'a> {
     prior: ChainPrior<'a>,
     exact: ExactRows,
     expanded: Option<Expanded<'a>>,
+    quadratic: Option<Quadratic>,
     ridges: Vec<Ridge>,
     centre: Vec<f64>,
     /// `L` at the centre. The chains work with `L̂` relative to this.
@@ -162,7 +164,6 @@ impl ExactRows {
 /// The expanded rows.
 struct Expanded<'a> {
     rows: ExpandedRows<'a>,
-    quadratic: Quadratic,
     origin: f64,
 }
 
@@ -182,10 +183,11 @@ impl ExpandedRows<'_> {
 }
 
 impl<'a> Expanded<'a> {
-    fn new(rows: ExpandedRows<'a>, centre: Vec<f64>) -> Self {
+    /// The rows and their expansion.
+    fn new(rows: ExpandedRows<'a>, centre: Vec<f64>) -> (Self, Quadratic) {
         let expansion = rows.rows().expansion(&centre);
         let origin = rows.rows().ln_likelihood(&centre);
-        Expanded { rows, quadratic: Quadratic::new(centre, expansion), origin }
+        (Expanded { rows, origin }, Quadratic::new(centre, expansion))
     }
 }
 
@@ -232,9 +234,33 @@ impl<'a> Target<'a> {
         let mut exact_rows = ExactRows::new(&dense);
         exact_rows.origin = exact_rows.ln_likelihood(&exact_rows.ratios(&centre));
         let all = exact.iter().all(|exact| *exact);
-        let expanded = (!all).then(|| Expanded::new(rest, centre.clone()));
-        let origin = exact_rows.origin + expanded.as_ref().map_or(0.0, |expanded| expanded.origin);
-        Target { prior: prior.clone(), exact: exact_rows, expanded, ridges: Vec::new(), centre, origin }
+        let (expanded, quadratic) = (!all).then(|| Expanded::new(rest, centre.clone())).unzip();
+        let origin =
+            exact_rows.origin + expanded.as_ref().map_or(0.0, |expanded: &Expanded<'_>| expanded.origin);
+        let (prior, ridges) = (prior.clone(), Vec::new());
+        Target { prior, exact: exact_rows, expanded, quadratic, ridges, centre, origin }
+    }
+
+    /// The family for `λ L̂ + (1 − λ) L°`, with a product form `L°` around the same centre.
+    pub(crate) fn between(&self, product: &ProductForm, lambda: f64) -> Target<'a> {
+        let a = self.centre.len();
+        let flat = || Quadratic::new(self.centre.clone(), (vec![0.0; a], vec![0.0; a * a]));
+        let quadratic = self.quadratic.as_ref().map_or_else(
+            || flat().mixed(lambda, &product.slopes, &product.curvatures),
+            |quadratic| quadratic.mixed(lambda, &product.slopes, &product.curvatures),
+        );
+        let counts = self.exact.counts.iter().map(|count| lambda * count).collect();
+        let exact =
+            ExactRows { counts, columns: self.exact.columns.clone(), origin: lambda * self.exact.origin };
+        Target {
+            prior: self.prior.clone(),
+            exact,
+            expanded: None,
+            quadratic: Some(quadratic),
+            ridges: Vec::new(),
+            centre: self.centre.clone(),
+            origin: lambda * self.origin,
+        }
     }
 
     /// The same with moves along ridges. Draws need them and the evidence does not: along a ridge the
@@ -247,8 +273,8 @@ impl<'a> Target<'a> {
     fn ridge(&self, mut direction: Vec<f64>) -> Ridge {
         let mean = direction.iter().sum::<f64>() / direction.len() as f64;
         direction.iter_mut().for_each(|v| *v -= mean);
-        let curvature = self.expanded.as_ref().map_or(0.0, |expanded| {
-            expanded.quadratic.pull(&direction).iter().zip(&direction).map(|(j, v)| j * v).sum()
+        let curvature = self.quadratic.as_ref().map_or(0.0, |quadratic| {
+            quadratic.pull(&direction).iter().zip(&direction).map(|(j, v)| j * v).sum()
         });
         Ridge { rows: self.exact.ratios(&direction), direction, curvature }
     }
@@ -273,22 +299,26 @@ impl<'a> Target<'a> {
     /// The state at `e^{ln_p}`.
     pub(crate) fn state(&self, ln_p: Vec<f64>) -> State {
         let p: Vec<f64> = ln_p.iter().map(|l| l.exp()).collect();
-        let gradient = self.expanded.as_ref().map(|expanded| expanded.quadratic.gradient_at(&p));
+        let gradient = self.quadratic.as_ref().map(|quadratic| quadratic.gradient_at(&p));
         State { ratios: self.exact.ratios(&p), gradient: gradient.unwrap_or_default(), ln_p, p }
     }
 
     /// `L̂`, relative to the origin.
     pub(crate) fn followed(&self, state: &State) -> f64 {
-        let quadratic = self.expanded.as_ref().map(|e| e.quadratic.value(&state.p, &state.gradient));
-        self.exact.ln_likelihood(&state.ratios) - self.exact.origin + quadratic.unwrap_or(0.0)
+        self.exact.ln_likelihood(&state.ratios) - self.exact.origin + self.quadratic(state)
     }
 
     /// `D = L − L̂`.
     pub(crate) fn difference(&self, state: &State) -> f64 {
         self.expanded.as_ref().map_or(0.0, |expanded| {
             let exact = expanded.rows.rows().ln_likelihood(&state.p) - expanded.origin;
-            exact - expanded.quadratic.value(&state.p, &state.gradient)
+            exact - self.quadratic(state)
         })
+    }
+
+    /// The part of `L̂` that is expanded.
+    fn quadratic(&self, state: &State) -> f64 {
+        self.quadratic.as_ref().map_or(0.0, |quadratic| quadratic.value(&state.p, &state.gradient))
     }
 
     /// Draws of the surrogate posterior, for its mean and for the error of the expansion.
@@ -335,8 +365,8 @@ impl<'a> Target<'a> {
         let ln_total = ln_add(state.ln_p[x], state.ln_p[other]).min(0.0);
         let (total, here) = (ln_total.exp(), state.p[x]);
         let terms = self.terms(state, x, other);
-        let slope = self.expanded.as_ref().map_or((0.0, 0.0), |expanded| {
-            (state.gradient[x] - state.gradient[other], expanded.quadratic.curvature_between(x, other))
+        let slope = self.quadratic.as_ref().map_or((0.0, 0.0), |quadratic| {
+            (state.gradient[x] - state.gradient[other], quadratic.curvature_between(x, other))
         });
         let (alpha, rest) = (self.prior.alpha(x), self.prior.alpha(other));
         let ln_density = |u: f64| {
@@ -365,8 +395,8 @@ impl<'a> Target<'a> {
         for term in terms {
             state.ratios[term.row] = term.base + term.own * p_x + term.other * p_other;
         }
-        if let Some(expanded) = &self.expanded {
-            expanded.quadratic.exchange(&mut state.gradient, x, other, step);
+        if let Some(quadratic) = &self.quadratic {
+            quadratic.exchange(&mut state.gradient, x, other, step);
         }
     }
 
@@ -495,24 +525,6 @@ fn slice(
 /// `ln 1/(1 + e^−u)` and `ln 1/(1 + e^u)`.
 fn shares(u: f64) -> (f64, f64) {
     (-(-u).exp().ln_1p(), -u.exp().ln_1p())
-}
-
-/// `Σ s ln r`. Factors with `s = 1` are multiplied before taking the logarithm, which is several times
-/// faster.
-fn ln_product(factors: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mut product, mut sum) = (1.0f64, 0.0);
-    for (ratio, count) in factors {
-        if count == 1.0 {
-            product *= ratio;
-            if !(1e-200..1e200).contains(&product) {
-                sum += product.ln();
-                product = 1.0;
-            }
-        } else {
-            sum += count * ratio.ln();
-        }
-    }
-    sum + product.ln()
 }
 
 /// `ln(e^l + e^r)`.

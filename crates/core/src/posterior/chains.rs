@@ -266,6 +266,7 @@ fn stopped(chains: &[Chain], wanted: usize, options: &PosteriorOptions<'_>) -> b
     let draws = kept as u64 * chains[0].thinning as u64;
     let progress = Sampling {
         draws,
+        assessed: draws,
         value: kept,
         error: 1.0 / kept.sqrt(),
         tolerance: 1.0 / ((CHAINS * wanted) as f64).sqrt(),

@@ -141,7 +141,7 @@ fn evidence_in_time(
     options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
     const NO_TIME: &str = "there was no time left for the walks from the prior to the posterior";
-    let before = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: EVIDENCE_ERROR };
+    let before = Sampling { tolerance: EVIDENCE_ERROR, ..Sampling::BEGUN };
     if options.observer.is_some_and(|observer| observer(&before).is_break()) {
         return Err(NO_TIME);
     }
@@ -176,7 +176,8 @@ fn log_evidence(
         let mean = walks.iter().sum::<f64>() / count;
         let variance = walks.iter().map(|ln| (ln - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let error = student_factor(count - 1.0) * (variance / count).sqrt();
-        let progress = Sampling { draws: walks.len() as u64, value: mean, error, tolerance: wanted };
+        let draws = walks.len() as u64;
+        let progress = Sampling { draws, assessed: draws, value: mean, error, tolerance: wanted };
         let stopped = options.observer.is_some_and(|observer| observer(&progress).is_break());
         if error.is_nan() {
             return Err("a walk from the prior to the posterior failed");
