@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::answer::{Answer, Value};
 use super::average_privacy::Leakage;
+use super::bridged::Bridged;
 use super::finite_users::{FiniteUsers, Question, shortfall};
 use super::name::Metric;
 use super::progress::Observer;
 use super::{
     asymptotic_utility, distribution_utility_limit, effective_participation, faithful_growth_constant,
-    growth_constant, level_bracket, local_privacy_level, participation_bound, prior_entropy, private_leakage,
-    tally_utility_limit, truth_utility, user_entropy, utility_bound, worst_case_privacy,
+    group_information_limit, growth_constant, level_bracket, local_privacy_level, participation_bound,
+    prior_entropy, private_leakage, tally_constant, tally_utility_limit, truth_utility, user_entropy,
+    utility_bound, worst_case_privacy,
 };
 use crate::information::{Choice, UsersSide};
 use crate::model::absence::Absence;
@@ -55,6 +57,7 @@ pub struct Analysis<'a> {
     utility: OnceLock<Result<Evaluation, Absence>>,
     prior_entropy: OnceLock<Result<Evaluation, Absence>>,
     finite: Mutex<BTreeMap<u64, Arc<FiniteUsers>>>,
+    bridged: OnceLock<Result<Bridged, Absence>>,
     observer: Option<Observer<'a>>,
 }
 
@@ -94,6 +97,7 @@ impl<'a> Analysis<'a> {
             utility: OnceLock::new(),
             prior_entropy: OnceLock::new(),
             finite: Mutex::default(),
+            bridged: OnceLock::new(),
             observer: None,
         })
     }
@@ -125,12 +129,24 @@ impl<'a> Analysis<'a> {
         stop::caught(|| self.known(n).users(&self.question(n))).unwrap_or(Err(Absence::Stopped))
     }
 
+    /// An independent check of a number that was approximated: `metric` at `n` users by a short Monte Carlo run.
+    /// `None` if it was not approximated, or if the run would take more than about a second.
+    pub fn confirmation(&self, metric: Metric, n: u64) -> Option<Evaluation> {
+        let approximated = self.answer(metric, Some(n)).number()?.method == Method::Approximation;
+        let sampled = || self.known(n).sampled(metric, &self.question(n));
+        approximated.then(|| stop::caught(sampled).ok().flatten()).flatten()
+    }
+
     fn shortfall(&self, metric: Metric, users: Option<u64>, found: Evaluation) -> Option<String> {
         match users.filter(|_| metric.needs_users()) {
             Some(n) => self.known(n).shortfall(metric, &self.question(n)),
             None => {
                 // The tolerance applies to U_as, and r_mu contains a − 1 times that.
-                let shares = if metric == Metric::GrowthConstant { self.protocol.inputs() - 1 } else { 1 };
+                let in_nats = matches!(
+                    metric,
+                    Metric::GrowthConstant | Metric::GroupInformationLimit | Metric::TallyConstant
+                );
+                let shares = if in_nats { 2 * (self.protocol.inputs() - 1) } else { 1 };
                 shortfall(found, shares as f64 * self.settings.mean_tolerance())
             }
         }
@@ -155,6 +171,8 @@ impl<'a> Analysis<'a> {
             }
             Metric::TallyUtilityLimit => self.continuous(|_| Ok(tally_utility_limit(self.protocol)?)),
             Metric::GrowthConstant => self.growth_constant().into(),
+            Metric::GroupInformationLimit => self.group_information_limit().into(),
+            Metric::TallyConstant => self.tally_constant().into(),
             finite => match users {
                 Some(n) => self.finite(finite, n).into(),
                 None => Err(Absence::NeedsUsers).into(),
@@ -180,6 +198,7 @@ impl<'a> Analysis<'a> {
             settings: &self.settings,
             observer: self.observer,
             leakage: self.leakage().map(|leakage| leakage.evaluation),
+            bridged: &self.bridged,
         }
     }
 
@@ -215,6 +234,14 @@ impl<'a> Analysis<'a> {
             Err(Absence::NotFaithful { .. }) => growth_constant(self.protocol, self.prior, &self.settings),
             Err(other) => Err(other),
         }
+    }
+
+    fn group_information_limit(&self) -> Result<Evaluation, Absence> {
+        group_information_limit(self.protocol, self.prior, &self.settings)
+    }
+
+    fn tally_constant(&self) -> Result<Evaluation, Absence> {
+        tally_constant(self.protocol, self.prior, &self.settings)
     }
 
     fn average_privacy(&self) -> Answer {

@@ -5,19 +5,13 @@ use std::f64::consts::{E, PI};
 use super::Settings;
 use super::monte_carlo::mean_over_draws;
 use crate::fisher::expectation::{MeanOptions, expected_ln_det};
-use crate::fisher::{
-    DenseMatrix, Erasure, FisherInformation, Identity, Mixture, Point, RandomizedResponse, SubsetSelection,
-    UnaryEncoding,
-};
+use crate::fisher::{DenseMatrix, FisherInformation, Point, structured};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Dirichlet, Group, Prior};
 use crate::model::protocol::{Channel, Matrix, Protocol};
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::digamma_difference;
-
-/// Relative error allowed for the eigenvalues of a structured Fisher information.
-const STRUCTURE_TOLERANCE: f64 = 1e-13;
 
 /// The asymptotic utility of the identity protocol, `C_μ`: the upper bound for all protocols [paper, Lemma
 /// "U_as ≤ C_μ"].
@@ -134,37 +128,6 @@ pub fn effective_participation(
     Ok(Evaluation::new(if value > 1.0 { 1.0 } else { value }, error, difference.method))
 }
 
-/// The Fisher information of a structured protocol, or of a mixture of such; `None` for all others, and for
-/// those that carry no information.
-fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Send>> {
-    let inputs = protocol.inputs();
-    Some(match protocol {
-        Protocol::Identity(_) => Box::new(Identity { inputs }),
-        Protocol::GeneralisedRandomisedResponse(grr) => {
-            Box::new(RandomizedResponse { inputs, epsilon: grr.epsilon() })
-        }
-        Protocol::UnaryEncoding(ue) => Box::new(UnaryEncoding::new(inputs, ue.bits(), STRUCTURE_TOLERANCE)),
-        Protocol::LocalHash(hash) => {
-            Box::new(UnaryEncoding::new(inputs, hash.as_unary().bits(), STRUCTURE_TOLERANCE))
-        }
-        Protocol::SubsetSelection(subset) if subset.size() < inputs => {
-            Box::new(SubsetSelection::new(inputs, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE))
-        }
-        Protocol::Erasure(erasure) if erasure.reveal() > 0.0 => {
-            Box::new(Erasure { inputs, kept: erasure.reveal() })
-        }
-        Protocol::Mixture(mixture) => {
-            let live = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
-            // A part that carries no information contributes nothing.
-            let telling = live.filter(|(_, part)| part.rank().map_or(true, |rank| rank.value > 1));
-            let parts: Option<Vec<_>> =
-                telling.map(|(weight, part)| Some((*weight, structured(part)?))).collect();
-            Box::new(Mixture::new(parts.filter(|parts| !parts.is_empty())?, STRUCTURE_TOLERANCE))
-        }
-        _ => return None,
-    })
-}
-
 /// Upper bound on how many 8-byte numbers each thread holds to compute the asymptotic utility; `None` for
 /// protocols without a structure, where the matrix dominates.
 pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<f64> {
@@ -180,7 +143,7 @@ pub fn asymptotic_utility_numbers(protocol: &Protocol, prior: &Prior) -> Option<
     }
 }
 
-/// `U` from the mean of a log-determinant under each Dirichlet component, or at each draw of a custom prior.
+/// `U` from the mean of a log-determinant.
 fn utility_of(
     prior: &Prior,
     settings: &Settings,
@@ -188,19 +151,31 @@ fn utility_of(
     at: &(dyn Fn(&[f64]) -> f64 + Sync),
 ) -> Result<Evaluation, Absence> {
     let share = 0.5 / (prior.inputs() as f64 - 1.0);
-    let mean = match prior {
-        Prior::Points(_) => return Err(Absence::NotContinuous),
+    let mean = mean_over_prior(prior, settings, under, at)?;
+    Ok(mean.times(share).plus(Evaluation::closed_form(-0.5 * (2.0 * PI * E).ln(), 1)))
+}
+
+/// The mean of a log-determinant: under each Dirichlet component, or over draws of a custom prior. The
+/// tolerance of the settings is that of the utility, a `2(a − 1)`-th of it.
+pub(super) fn mean_over_prior(
+    prior: &Prior,
+    settings: &Settings,
+    under: &dyn Fn(&Dirichlet) -> Evaluation,
+    at: &(dyn Fn(&[f64]) -> f64 + Sync),
+) -> Result<Evaluation, Absence> {
+    match prior {
+        Prior::Points(_) => Err(Absence::NotContinuous),
         Prior::Custom(_) => {
+            let share = 0.5 / (prior.inputs() as f64 - 1.0);
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
-            mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))?
+            mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))
         }
         Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
             let parts = prior.dirichlets().unwrap_or_default().into_iter();
             let sum = Evaluation::closed_form(0.0, 0);
-            parts.fold(sum, |sum, (weight, dirichlet)| sum.plus(under(dirichlet).times(weight)))
+            Ok(parts.fold(sum, |sum, (weight, dirichlet)| sum.plus(under(dirichlet).times(weight))))
         }
-    };
-    Ok(mean.times(share).plus(Evaluation::closed_form(-0.5 * (2.0 * PI * E).ln(), 1)))
+    }
 }
 
 /// `−E Σ_x ln P_x = Σ_x (ψ(α0) − ψ(α_x))`.

@@ -149,7 +149,8 @@ fn weighted_sum(parts: impl Iterator<Item = Result<(f64, Leakage), Absence>>) ->
     Ok(sum)
 }
 
-fn given(protocol: &Protocol, part: &Component) -> Result<Leakage, Absence> {
+/// The leakage under one component of a prior.
+pub(super) fn given(protocol: &Protocol, part: &Component) -> Result<Leakage, Absence> {
     let prior = || GroupedPrior::of(part);
     Ok(Leakage::exact(match protocol {
         Protocol::Identity(_) => leakage::user_entropy(&prior()),

@@ -2,12 +2,14 @@
 
 use std::sync::OnceLock;
 
+use super::bridged::{Bridged, one_report};
 use super::progress::{Observer, Progress};
+use super::tally_constant::{group_constant, tally_constant};
 use super::{Settings, growth_constant, prior_entropy};
 use crate::information::{
     AggregatorSide, Choice, InformationOptions, Sampling, UsersSide, by_parts, digit_utility,
-    distribution_asymptote, distribution_information, distribution_utility, tally_information, tally_utility,
-    users_side_of,
+    distribution_asymptote, distribution_information, distribution_utility, group_private as users_group,
+    tally_information, tally_utility, users_side, users_side_of,
 };
 use crate::metric::Metric;
 use crate::model::absence::Absence;
@@ -32,12 +34,55 @@ pub(super) struct Question<'a> {
     pub observer: Option<Observer<'a>>,
     /// `I(X;Y|P)` of one user.
     pub leakage: Result<Evaluation, Absence>,
+    /// What the approximation needs at any number of users.
+    pub bridged: &'a OnceLock<Result<Bridged, Absence>>,
 }
 
+/// The automatic choice takes an exact method if it needs at most this many steps: about a second.
+const QUICK: f64 = 1e9;
+
+/// Users times values beyond which Monte Carlo is not tried: it would take hours, or more memory than there is.
+pub const MOST_SAMPLED: f64 = 1e11;
+
+/// Users times values up to which an approximated number is checked by a short Monte Carlo run.
+const MOST_CHECKED: f64 = 4e5;
+
+/// Draws of such a run.
+const CHECK_DRAWS: u64 = 64;
+
+/// Default error of `U^distr` and of `U^tally`.
+const SHARE_TOLERANCE: f64 = 0.002;
+
+/// Default error of `U^digit`.
+const DIGIT_TOLERANCE: f64 = 0.005;
+
+/// No smaller error is asked for by default, in nats.
+const SMALLEST_TOLERANCE: f64 = 0.01;
+
 impl Question<'_> {
-    /// Target standard error of Monte Carlo.
+    /// Target error of `I(Y⃗;P)` in nats: what a reader of the utilities can see.
     fn tolerance(&self) -> f64 {
-        self.settings.tolerance.unwrap_or(InformationOptions::default().tolerance)
+        self.settings.tolerance.unwrap_or_else(|| {
+            let digits = DIGIT_TOLERANCE * (self.protocol.inputs() as f64 - 1.0);
+            let share = SHARE_TOLERANCE * self.known_to_users(false);
+            digits.min(share).max(SMALLEST_TOLERANCE)
+        })
+    }
+
+    /// Target error of `I(Y⃗;T)` in nats.
+    fn tally_tolerance(&self) -> f64 {
+        let share = || (SHARE_TOLERANCE * self.known_to_users(true)).max(SMALLEST_TOLERANCE);
+        self.settings.tolerance.unwrap_or_else(share)
+    }
+
+    /// `I(X⃗;P)`, or `H(T)`, under the components of the prior; 0 under other priors.
+    fn known_to_users(&self, tally: bool) -> f64 {
+        let parts = self.prior.dirichlets().unwrap_or_default();
+        let known = |dirichlet| {
+            let side = users_side(dirichlet, self.n);
+            if tally { side.tally().value } else { side.distribution.value }
+        };
+        parts.into_iter().map(|(weight, dirichlet)| weight * known(dirichlet)).sum()
     }
 
     /// The root mean square relative error of the joint probability of all reports: errors of single reports
@@ -60,6 +105,58 @@ impl Question<'_> {
         }
     }
 
+    /// The approximation of `I(Y⃗;P)`.
+    fn approximation(&self) -> Result<Evaluation, Absence> {
+        let prepare = || Bridged::new(self.protocol, self.prior, self.settings);
+        Ok(self.bridged.get_or_init(prepare).as_ref().map_err(Clone::clone)?.information(self.n))
+    }
+
+    /// `I(Y⃗;P)`: exact if that is quick, then approximated if that is accurate enough, then by all other means.
+    fn automatic(&self) -> Result<Evaluation, Absence> {
+        let one = || one_report(self.protocol, self.prior, self.settings).ok();
+        if let Some(found) = (self.n == 1).then(one).flatten() {
+            return Ok(found);
+        }
+        let quick = InformationOptions { choice: Choice::Exact, work_budget: QUICK, ..self.options() };
+        if let Ok(found) = distribution_information(self.protocol, self.prior, self.n, &quick) {
+            return Ok(found.of_rounded(self.rounding()));
+        }
+        match self.approximation() {
+            Ok(found) if found.error <= self.tolerance() || self.too_many_to_sample() => Ok(found),
+            Ok(found) => self.information().or(Ok(found)),
+            Err(_) => self.information(),
+        }
+    }
+
+    /// Whether the reports of all users are too many to be drawn.
+    fn too_many_to_sample(&self) -> bool {
+        self.n as f64 * self.protocol.inputs() as f64 > MOST_SAMPLED
+    }
+
+    /// `I(Y⃗;T|P)` from its limit for many users.
+    ///
+    /// The limit is reached like `1/n` from the leakage of one user, at `n = 1`. The error is calibrated with
+    /// `a` values: `(3 + a/4)/n` of the difference (`tests/tally_constant.rs`).
+    fn group_approximation(&self) -> Result<Evaluation, Absence> {
+        let classes = self.protocol.classes()? as f64;
+        let constant = group_constant(self.protocol, self.prior, self.settings)?;
+        let users = self.n as f64;
+        let limit = constant.plus(Evaluation::closed_form(0.5 * (classes - 1.0) * users.ln(), 1));
+        let leakage = self.leakage.clone()?.value;
+        let share = ((3.0 + 0.25 * self.protocol.inputs() as f64) / users).min(1.0);
+        let most = users_group(self.prior, self.n).map_or(f64::INFINITY, |group| group.value);
+        let error = limit.error + (limit.value - leakage).abs() * share;
+        Ok(Evaluation::new(limit.value.clamp(0.0, most), error, Method::Approximation))
+    }
+
+    /// `I(Y⃗;P)` by the chosen method.
+    fn information(&self) -> Result<Evaluation, Absence> {
+        self.observed(Metric::AggregatorDistribution, |options| {
+            Ok(distribution_information(self.protocol, self.prior, self.n, options)?
+                .of_rounded(self.rounding()))
+        })
+    }
+
     /// Computes `metric` with progress for the observer, unless the observer stops it before it starts.
     fn observed<T>(
         &self,
@@ -68,7 +165,7 @@ impl Question<'_> {
     ) -> Result<T, Absence> {
         let (Some(observer), users) = (self.observer, self.n) else { return find(&self.options()) };
         let hears = |sampling: &Sampling| observer(&Progress::Metric { metric, users, sampling: *sampling });
-        let start = Sampling { draws: 0, value: f64::NAN, error: f64::INFINITY, tolerance: self.tolerance() };
+        let start = Sampling { tolerance: self.tolerance(), ..Sampling::BEGUN };
         if hears(&start).is_break() {
             return Err(Absence::Stopped);
         }
@@ -120,7 +217,7 @@ impl FiniteUsers {
         let tolerance = question.tolerance();
         let users = || Some(("I(X;P)", self.users.get()?.as_ref().ok()?.distribution, tolerance));
         let distribution = || Some(("I(Y;P)", *self.distribution.get()?.as_ref().ok()?, tolerance));
-        let tally = || Some(("I(Y;T)", *self.tally.get()?.as_ref().ok()?, tolerance));
+        let tally = || Some(("I(Y;T)", *self.tally.get()?.as_ref().ok()?, question.tally_tolerance()));
         let leakage = || {
             let leakage = *question.leakage.as_ref().ok()?;
             Some(("I(X;Y|P) of one user", leakage, question.settings.mean_tolerance()))
@@ -151,29 +248,76 @@ impl FiniteUsers {
                 let constant = growth_constant(protocol, prior, settings)?;
                 Ok(distribution_asymptote(protocol.rank()?.value, constant, n))
             }
-            _ => question.observed(Metric::AggregatorDistribution, |options| {
-                Ok(distribution_information(protocol, prior, n, options)?.of_rounded(question.rounding()))
-            }),
+            Choice::Approximation => question.approximation(),
+            Choice::Automatic => question.automatic(),
+            Choice::Exact | Choice::MonteCarlo => question.information(),
         };
         self.distribution.get_or_init(find).clone()
     }
 
     fn tally(&self, question: &Question<'_>) -> Result<Evaluation, Absence> {
         let Question { protocol, prior, n, settings, .. } = *question;
+        let approximation = || Ok(self.distribution(question)?.plus(question.group_approximation()?));
         let find = || match settings.choice {
             Choice::Asymptote => {
-                Err(Absence::NoMethod { what: "the asymptote of I(Y;T), whose constant is not known" })
+                let constant = tally_constant(protocol, prior, settings)?;
+                let degrees = (protocol.rank()?.value + protocol.classes()? - 2) as f64;
+                let value = 0.5 * degrees * (n as f64).ln() + constant.value;
+                Ok(Evaluation::new(value, f64::INFINITY, Method::Asymptote))
             }
-            _ => {
-                // Its parts are computed one after the other, so that none is computed twice.
-                let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
-                question.observed(Metric::AggregatorTally, |options| {
-                    let options = InformationOptions { distribution: known, ..*options };
-                    Ok(tally_information(protocol, prior, n, &options)?.of_rounded(question.rounding()))
-                })
+            Choice::Approximation => approximation(),
+            Choice::Automatic => {
+                let quick =
+                    InformationOptions { choice: Choice::Exact, work_budget: QUICK, ..question.options() };
+                if let Ok(found) = tally_information(protocol, prior, n, &quick) {
+                    return Ok(found.of_rounded(question.rounding()));
+                }
+                let tolerance = question.tally_tolerance();
+                match approximation() {
+                    Ok(found) if found.method == Method::Approximation && found.error <= tolerance => {
+                        Ok(found)
+                    }
+                    _ => self.tally_in_full(question),
+                }
             }
+            Choice::Exact | Choice::MonteCarlo => self.tally_in_full(question),
         };
         self.tally.get_or_init(find).clone()
+    }
+
+    /// `I(Y⃗;T)`, exact or by Monte Carlo.
+    fn tally_in_full(&self, question: &Question<'_>) -> Result<Evaluation, Absence> {
+        let Question { protocol, prior, n, .. } = *question;
+        // Its parts are computed one after the other, so that none is computed twice.
+        let known = if by_parts(protocol) { self.distribution(question).ok() } else { None };
+        question.observed(Metric::AggregatorTally, |options| {
+            let options =
+                InformationOptions { distribution: known, tolerance: question.tally_tolerance(), ..*options };
+            Ok(tally_information(protocol, prior, n, &options)?.of_rounded(question.rounding()))
+        })
+    }
+
+    /// A short Monte Carlo run for a number that was approximated; `None` if that would take more than about a
+    /// second, or for other metrics.
+    pub(super) fn sampled(&self, metric: Metric, question: &Question<'_>) -> Option<Evaluation> {
+        let Question { protocol, prior, n, .. } = *question;
+        if n as f64 * protocol.inputs() as f64 > MOST_CHECKED {
+            return None;
+        }
+        let options =
+            InformationOptions { choice: Choice::MonteCarlo, draws: CHECK_DRAWS, ..question.options() };
+        let information = || distribution_information(protocol, prior, n, &options).ok();
+        match metric {
+            Metric::AggregatorDistribution => information(),
+            Metric::DistributionUtility => {
+                Some(distribution_utility(information()?, self.users(question).ok()?.distribution))
+            }
+            Metric::DigitUtility => {
+                let entropy = prior_entropy(prior, question.settings).ok()?;
+                Some(digit_utility(information()?, entropy, protocol.inputs()))
+            }
+            _ => None,
+        }
     }
 
     fn aggregator(&self, question: &Question<'_>) -> Result<AggregatorSide, Absence> {

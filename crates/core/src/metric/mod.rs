@@ -14,6 +14,7 @@ mod analysis;
 mod answer;
 mod asymptotic_utility;
 mod average_privacy;
+mod bridged;
 mod finite_users;
 mod growth_constant;
 mod limit;
@@ -21,6 +22,7 @@ mod monte_carlo;
 mod name;
 mod prior_entropy;
 mod progress;
+mod tally_constant;
 mod tradeoff;
 mod worst_case_privacy;
 
@@ -31,10 +33,12 @@ pub use asymptotic_utility::{
     asymptotic_utility, asymptotic_utility_numbers, effective_participation, truth_utility,
 };
 pub use average_privacy::{Leakage, average_privacy, private_leakage, user_entropy};
+pub use finite_users::MOST_SAMPLED;
 pub use growth_constant::{faithful_growth_constant, growth_constant};
 pub use limit::{distribution_utility_limit, tally_utility_limit};
 pub use name::Metric;
 pub use prior_entropy::prior_entropy;
 pub use progress::{Observer, Progress, unobserved};
+pub use tally_constant::{group_information_limit, tally_constant};
 pub use tradeoff::{participation_bound, utility_bound};
 pub use worst_case_privacy::{level_bracket, local_privacy_level, worst_case_privacy};

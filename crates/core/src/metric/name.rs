@@ -40,6 +40,10 @@ pub enum Metric {
     TallyUtilityLimit,
     /// `r_μ(Q)`, the constant in the growth of `I(Y⃗;P)`.
     GrowthConstant,
+    /// The limit of `I(Y⃗;T | P)`.
+    GroupInformationLimit,
+    /// `s_μ(Q)`, the constant in the growth of `I(Y⃗;T)`.
+    TallyConstant,
     /// `I(X⃗;P)`.
     UsersDistribution,
     /// `H(T)`.
@@ -71,7 +75,7 @@ pub enum Metric {
 /// Metric, name for programs, symbol for people, and its meaning in one plain line.
 type Entry = (Metric, &'static str, &'static str, &'static str);
 
-const TABLE: [Entry; 29] = {
+const TABLE: [Entry; 31] = {
     use Metric as M;
     [
         (
@@ -149,6 +153,18 @@ const TABLE: [Entry; 29] = {
             "r_mu",
             "r_mu",
             "I(Y;P) approaches (d-1)/2 * ln n + r_mu with more and more users",
+        ),
+        (
+            M::GroupInformationLimit,
+            "limit_i_y_t_given_p",
+            "lim I(Y;T|P)",
+            "nats that n reports tell about the tallies beyond the distribution, asymptotically",
+        ),
+        (
+            M::TallyConstant,
+            "tally_constant",
+            "s_mu(Q)",
+            "nats that n reports tell about the tallies, less (d+b'-2)/2 ln n, asymptotically; not to be confused with S_mu",
         ),
         (M::UsersDistribution, "i_x_p", "I(X;P)", "what the users' true values tell about P, in nats"),
         (M::UsersTally, "h_t", "H(T)", "information in the true tallies, in nats"),
