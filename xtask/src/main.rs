@@ -17,6 +17,7 @@ usage: cargo xtask test [--full]        formatting, lints, documentation, licenc
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
                                         exit code 1 if there are any, 3 if it could not check
        cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
+       cargo xtask calibrate            computes the values anew that the error of the approximation was fitted to
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
                                         --full adds the long cases";
 
@@ -27,6 +28,21 @@ fn main() -> ExitCode {
         ["test", "--full"] => test(true),
         ["bench"] => bench::run(false),
         ["bench", "--full"] => bench::run(true),
+        ["calibrate"] => step(
+            "calibration",
+            &[
+                "test",
+                "--release",
+                "-p",
+                "sottovoce",
+                "--test",
+                "approximation",
+                "calibrate",
+                "--",
+                "--nocapture",
+            ],
+            &[("SOTTOVOCE_CALIBRATE", "1")],
+        ),
         ["licences"] => licences::check(),
         ["advisories"] => return advisories::check(),
         ["package"] => package::check(false),

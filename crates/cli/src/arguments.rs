@@ -391,11 +391,13 @@ mod tests {
 /// Which method to use for what depends on the number of users.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum MethodArgument {
-    /// Exact where that is affordable, Monte Carlo beyond
+    /// Exact where that takes less than a second, then the approximation if it is accurate enough, then Monte Carlo
     #[default]
     Auto,
     /// Exact or not at all
     Exact,
+    /// The calibrated approximation, also where an exact method would do
+    Approximation,
     /// Monte Carlo, also where an exact method would do
     MonteCarlo,
     /// The asymptote, as n grows; its error is unknown
@@ -407,6 +409,7 @@ impl From<MethodArgument> for MethodChoice {
         match method {
             MethodArgument::Auto => MethodChoice::Auto,
             MethodArgument::Exact => MethodChoice::Exact,
+            MethodArgument::Approximation => MethodChoice::Approximation,
             MethodArgument::MonteCarlo => MethodChoice::MonteCarlo,
             MethodArgument::Asymptote => MethodChoice::Asymptote,
         }

@@ -162,7 +162,7 @@ fn line(progress: &Progress, elapsed: Duration, limit: Duration) -> String {
 
 /// A number that is found by random draws.
 fn number_line(name: &str, sampling: &Sampling, elapsed: Duration, limit: Duration) -> String {
-    let Sampling { draws, value, error, tolerance } = sampling;
+    let Sampling { draws, value, error, tolerance, .. } = sampling;
     if !error.is_finite() {
         return format!("{name}: {draws} draws");
     }

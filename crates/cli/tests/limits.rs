@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sottovoce_job::admission::{
     accuracy_bytes, estimate_bytes, metric_bytes, posterior_bytes, protocol_bytes,
 };
-use sottovoce_job::{Metric, PriorSpec, Stop, read_prior, read_protocol};
+use sottovoce_job::{Choice, Metric, PriorSpec, Stop, read_prior, read_protocol};
 
 /// What a run took and said.
 struct Taken {
@@ -249,7 +249,10 @@ fn bound(job: impl Fn() -> f64 + Sync + Send) -> f64 {
 fn of_metric(protocol: &str, metric: Metric, users: Option<u64>) -> f64 {
     let named = read_protocol(protocol).unwrap().check(&PriorSpec::Jeffreys).unwrap();
     let prior = read_prior("jeffreys").unwrap().check(named.protocol.inputs()).unwrap();
-    bound(|| protocol_bytes(&named.protocol) + metric_bytes(&named.protocol, &prior, metric, users))
+    bound(|| {
+        protocol_bytes(&named.protocol)
+            + metric_bytes(&named.protocol, &prior, metric, users, Choice::Automatic)
+    })
 }
 
 fn of_protocol(protocol: &str, bytes: impl Fn(&sottovoce_job::Protocol) -> f64 + Sync + Send) -> f64 {

@@ -165,6 +165,7 @@ fn figures_are_written_with_their_data_and_a_page() {
         "tradeoff-average-privacy",
         "tradeoff-worst-case-privacy",
         "distribution-utility",
+        "approximation",
         "information-split",
         "frontier-average-privacy",
     ] {
@@ -181,7 +182,7 @@ fn figures_are_written_with_their_data_and_a_page() {
         );
     }
     let page = std::fs::read_to_string(out.join("index.html")).unwrap();
-    assert_eq!(page.matches("<figure>").count(), 6);
+    assert_eq!(page.matches("<figure>").count(), 7);
 }
 
 /// The words of a picture.

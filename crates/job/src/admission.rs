@@ -9,7 +9,8 @@
 use std::cell::Cell;
 
 use sottovoce::fisher::{FisherInformation, SubsetSelection, UnaryEncoding};
-use sottovoce::metric::asymptotic_utility_numbers;
+use sottovoce::information::Choice;
+use sottovoce::metric::{MOST_SAMPLED, asymptotic_utility_numbers};
 use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS};
 use sottovoce::{Error as NumbersError, Metric, Prior, Protocol};
 
@@ -116,20 +117,41 @@ fn fisher(information: &dyn FisherInformation) -> f64 {
 }
 
 /// A metric of a protocol under a prior.
-pub fn metric_bytes(protocol: &Protocol, prior: &Prior, metric: Metric, users: Option<u64>) -> f64 {
+pub fn metric_bytes(
+    protocol: &Protocol,
+    prior: &Prior,
+    metric: Metric,
+    users: Option<u64>,
+    choice: Choice,
+) -> f64 {
     let utility = || {
         let held = asymptotic_utility_numbers(protocol, prior).unwrap_or(3.0 * entries(protocol));
         NUMBER * threads() * (held + 8.0 * protocol.inputs() as f64)
     };
     match metric {
-        Metric::AsymptoticUtility | Metric::EffectiveParticipation | Metric::GrowthConstant => utility(),
+        Metric::AsymptoticUtility
+        | Metric::EffectiveParticipation
+        | Metric::GrowthConstant
+        | Metric::GroupInformationLimit
+        | Metric::TallyConstant => utility(),
         // The users' side, and what n users leak one by one.
         Metric::UsersDistribution
         | Metric::UsersTally
         | Metric::UsersGroup
         | Metric::UsersIndividual
         | Metric::AggregatorPrivate => 10.0 * NUMBER * protocol.inputs() as f64,
-        _ if metric.needs_users() => users.map_or(0.0, |n| reports_bytes(protocol, n as f64)),
+        _ if metric.needs_users() => {
+            let n = users.unwrap_or(0) as f64;
+            let sampled = match choice {
+                Choice::Approximation | Choice::Asymptote => false,
+                Choice::Automatic => n * protocol.inputs() as f64 <= MOST_SAMPLED,
+                _ => true,
+            };
+            // The approximation needs the Fisher information, and rules with about √n nodes for each problem.
+            let approximated =
+                utility() + NUMBER * (64.0 * n.min(1e9).sqrt() + 16.0 * protocol.inputs() as f64);
+            approximated.max(if sampled { reports_bytes(protocol, n) } else { 0.0 })
+        }
         _ => 0.0,
     }
 }

@@ -207,6 +207,20 @@ pub fn explanation(metric: Metric) -> Explanation {
             "as u_as and h_p",
             "Thm. \"growth of I(Y;P)\"; errata, V5 and E5",
         ),
+        Metric::GroupInformationLimit => of(
+            "lim of I(Y;T|P) = (1/2) E ln [ det J_X(P) / det(J_X(P) - J_Y(P)) ], with the Fisher information J_X of a true value and J_Y of a report",
+            "What many reports tell about who is in this group of users, beyond what they tell about the distribution. It is finite unless outputs fall into several classes, and is reached with few users.",
+            "0 to infinity",
+            "as u_as: the mean of a log-determinant over the prior",
+            "Thm. \"growth of I(Y;T)\"; closed form in docs/derivations.md",
+        ),
+        Metric::TallyConstant => of(
+            "s_mu(Q) = lim of I(Y;T) - ((d + b' - 2)/2) ln n, which is r_mu + lim of I(Y;T|P) if all outputs are in one class",
+            "The constant in the growth of what reports tell about the tallies. Not to be confused with average privacy S_mu.",
+            "minus infinity to infinity",
+            "as r_mu and limit_i_y_t_given_p",
+            "Thm. \"growth of I(Y;T)\"; closed form in docs/derivations.md",
+        ),
         Metric::UsersDistribution => of(
             "I(X;P) for all n users",
             "The nonprivate part of what the users know: what their true values would tell about the distribution. It is what a collection is for, and what utility is measured against.",

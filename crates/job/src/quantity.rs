@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use sottovoce::Metric;
 use sottovoce::accuracy::Distance;
 use sottovoce::metric::Answer;
+use sottovoce::{Analysis, Metric};
 
 use crate::contract::{AnswerFields, Name, Named, answer, by_name};
 use crate::error::Result;
@@ -143,6 +143,14 @@ pub struct Evaluated {
     #[serde(flatten, serialize_with = "answer")]
     #[schemars(with = "AnswerFields")]
     pub answer: Answer,
+}
+
+impl Evaluated {
+    /// The metric at so many users by a short Monte Carlo run, if it was approximated and the run is affordable.
+    pub(crate) fn confirmed(analysis: &Analysis<'_>, metric: Metric, users: u64) -> Option<Self> {
+        let sampled = analysis.confirmation(metric, users)?;
+        Some(Evaluated { quantity: metric.into(), users: Some(users), answer: Ok(sampled).into() })
+    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Subject {
 
     /// Refuses a metric that would take too much memory.
     pub(crate) fn admit(&self, metric: Metric, users: Option<u64>) -> sottovoce::Result<()> {
-        admit(metric_bytes(&self.protocol.protocol, &self.prior, metric, users))
+        admit(metric_bytes(&self.protocol.protocol, &self.prior, metric, users, self.settings.choice))
     }
 
     /// The protocol under the prior.

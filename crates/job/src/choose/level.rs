@@ -1,7 +1,7 @@
 //! The smallest level at which a family of protocols reaches what is wanted.
 //!
 //! The error of the linear estimate is a closed form that falls with the level, also where the best hash range or subset size changes with it, so halving
-//! finds its level to rounding. A metric is judged by its asymptote. The simulated error of another estimator is a number with a standard error: it
+//! finds its level to rounding. A metric is judged by its approximation at the number of users, or by its asymptote where there is none. The simulated error of another estimator is a number with a standard error: it
 //! falls with the level about as the closed form does, and few steps along that curve end where the error of the simulation is larger than
 //! what is missing.
 
@@ -92,7 +92,10 @@ impl Chooser<'_> {
                 self.exact_level(family, wanted, most).map(Reached::from)
             }
             Wanted::Accuracy(wanted) => self.simulated_level(family, wanted, most),
-            Wanted::Utility(target) => self.asymptotic_level(family, target, most).map(Reached::from),
+            Wanted::Utility(target) => {
+                let level = |choice: Choice| self.level_of_metric(family, target, most, choice);
+                level(Choice::Approximation).or_else(|| level(Choice::Asymptote)).map(Reached::from)
+            }
         }
     }
 
@@ -108,17 +111,26 @@ impl Chooser<'_> {
         self.error(&family.at(&self.job.prior, epsilon, self.job.sizing())?.0, measure)
     }
 
-    /// By the asymptote of the metric.
-    fn asymptotic_level(&self, family: Family, target: Target, most: f64) -> Option<Evaluation> {
+    /// By the approximation of the metric, or by its asymptote.
+    fn level_of_metric(
+        &self,
+        family: Family,
+        target: Target,
+        most: f64,
+        choice: Choice,
+    ) -> Option<Evaluation> {
         let metric = |epsilon: f64| {
             let (protocol, _) = family.at(&self.job.prior, epsilon, self.job.sizing())?;
-            Some(self.at_users(&protocol, Choice::Asymptote).answer.number()?.value)
+            self.at_users(&protocol, choice).answer.number()
         };
-        let level = crossing(most, |epsilon| Some(metric(epsilon)? - target.value()))?;
-        // How far the level is off follows from how far the asymptote may be, by the slope there.
-        let slope = (metric(1.01 * level).unwrap_or(f64::NAN) - metric(level)?) / 0.01;
-        let error = level * self.job.settings.tolerance.unwrap_or(1e-4) / slope.abs().max(0.1);
-        Some(Evaluation::new(level, error.max(CLOSE * level), Method::Asymptote))
+        let level = crossing(most, |epsilon| Some(metric(epsilon)?.value - target.value()))?;
+        // How far the level is off follows from how far the metric may be, by the slope there.
+        let found = metric(level)?;
+        let slope = (metric(1.01 * level).map_or(f64::NAN, |e| e.value) - found.value) / 0.01;
+        // The error of the asymptote is unknown; that of its constant is not.
+        let known = if found.error.is_finite() { found.error } else { 1e-4 };
+        let error = level * self.job.settings.tolerance.unwrap_or(known) / slope.abs().max(0.1);
+        Some(Evaluation::new(level, error.max(CLOSE * level), found.method))
     }
 
     /// By simulation: a level at which the error is the wanted one, within the error of the simulation.

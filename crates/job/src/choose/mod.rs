@@ -30,6 +30,7 @@ use crate::design::{Candidate, Family, Sizing, Unlimited, search_heard};
 use crate::error::{Error, Result};
 use crate::expected_error::{ErrorCurve, ErrorMeasure, ExpectedError};
 use crate::metrics::MetricEvaluation;
+use crate::quantity::Evaluated;
 use crate::render::text::sentences;
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
@@ -130,8 +131,10 @@ pub struct ChooseReport {
     pub lead: Option<Lead>,
     /// Whether the users are enough for what is wanted; `None` if Monte Carlo cannot tell.
     pub enough: Option<bool>,
-    /// The number of users that is needed: by the asymptote for a metric, exact for a closed form of the error.
+    /// The number of users that is needed: by the approximation for a metric, exact for a closed form of the error.
     pub needed: Option<u64>,
+    /// The utility at the number of users by a short Monte Carlo run, if it was approximated and that run is affordable.
+    pub confirmation: Option<Evaluated>,
     /// The smallest level at which the same kind of protocol still reaches what is wanted with these users, at most the one required.
     pub least_level: Option<Evaluation>,
     /// How errors are measured.
@@ -167,6 +170,9 @@ struct ChooseFields<'a> {
     enough: Option<bool>,
     /// The number of users that is needed.
     needed: Option<u64>,
+    /// The utility of the best protocol by a short Monte Carlo run, if it was approximated and that run is affordable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation: Option<&'a Evaluated>,
     /// The smallest level at which the same kind of protocol still reaches what is wanted.
     least_epsilon: Option<f64>,
     /// The expected error with the best protocol.
@@ -194,6 +200,7 @@ impl Serialize for ChooseReport {
             cost: self.lead.and_then(Lead::users_factor).map(Number),
             enough: self.enough,
             needed: self.needed,
+            confirmation: self.confirmation.as_ref(),
             least_epsilon: self.least_level.map(|level| level.value),
             typical_error: self.best.error.as_ref().map(EvaluationFields::from),
             sentences: sentences(self),
@@ -477,6 +484,10 @@ impl Chooser<'_> {
             }
             _ => None,
         };
+        let confirmation = match self.job.accuracy() {
+            None => Evaluated::confirmed(&self.analysis(&runner.protocol), self.job.metric(), self.job.users),
+            Some(_) => None,
+        };
         Ok(ChooseReport {
             inputs: self.job.inputs(),
             n: self.job.users,
@@ -489,6 +500,7 @@ impl Chooser<'_> {
             lead,
             enough,
             needed,
+            confirmation,
             least_level,
             measure: self.job.measure(),
         })
@@ -507,22 +519,25 @@ impl Chooser<'_> {
         (enough, (needed < 1e18).then_some(needed.ceil().max(1.0) as u64))
     }
 
-    /// Whether the users are enough, and how many would be by the asymptote.
+    /// Whether the users are enough, and how many would be by the approximation, or by the asymptote where there is none.
     fn judge(&self, best: &Choosable) -> (Option<bool>, Option<u64>) {
         let (Some(target), Some(found)) = (self.job.target(), best.counted()) else { return (None, None) };
         let enough = (!in_doubt(&found, target.value())).then_some(found.value >= target.value());
-        let settings = Settings { choice: Choice::Asymptote, ..self.job.settings };
         let protocol = best.candidate.protocol.clone().into();
-        let job = Subject::new(&protocol, &self.job.written_prior, settings)
-            .and_then(|subject| UsersJob::new(subject, target.into()));
-        let needed = job.and_then(|job| job.run(&unobserved)).ok();
-        (enough, needed.and_then(|report| report.needed.found.ok()).map(|found| found.n))
+        let needed = |choice: Choice| {
+            let settings = Settings { choice, ..self.job.settings };
+            let subject = Subject::new(&protocol, &self.job.written_prior, settings).ok()?;
+            let report = UsersJob::new(subject, target.into()).ok()?.run(&unobserved).ok()?;
+            report.needed.found.ok().map(|found| found.n)
+        };
+        (enough, needed(Choice::Approximation).or_else(|| needed(Choice::Asymptote)))
     }
 }
 
-/// Whether a number from random draws is within two standard errors of what it is compared with.
+/// Whether a sampled or approximated number is too close to what it is compared with for its error.
 fn in_doubt(found: &Evaluation, with: f64) -> bool {
-    found.method == Method::MonteCarlo && (found.value - with).abs() <= 2.0 * found.error
+    let uncertain = matches!(found.method, Method::MonteCarlo | Method::Approximation);
+    uncertain && (found.value - with).abs() <= found.reach()
 }
 
 /// Whether the metric at the number of users is better by more than the errors.

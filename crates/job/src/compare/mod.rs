@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::estimate::Estimator;
 use sottovoce::metric::{Absence, Answer, Settings, Value};
-use sottovoce::{Evaluation, Metric, Observer};
+use sottovoce::{Analysis, Evaluation, Metric, Observer, unobserved};
 
 use crate::contract::{
     MethodChoice, Name, OneOrMore, Whole, as_optional_text, by_name, one_or_more, optional_whole, whole,
@@ -168,6 +168,10 @@ pub struct Contender {
     pub work: Option<Work>,
     /// The answers, in the order of [`CompareReport::quantities`]; none if it could not be matched.
     pub evaluations: Vec<Evaluated>,
+    /// What it is ranked by, by a short Monte Carlo run: for the best protocol, if its value was approximated and that
+    /// run is affordable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Evaluated>,
     /// Why it could not be matched.
     #[serde(rename = "reason", skip_serializing_if = "Option::is_none", serialize_with = "as_optional_text")]
     #[schemars(with = "Option<String>")]
@@ -355,7 +359,18 @@ impl CompareJob {
             let number = contender.number(self.sort);
             contender.best = number.zip(best).is_some_and(|(e, best)| same || !behind(e, best));
         }
+        if let (None, Some(best)) = (at, contenders.first_mut()) {
+            best.confirmation = self.confirmation(best);
+        }
         Round { at, contenders }
+    }
+
+    /// What the best protocol is ranked by, by a short Monte Carlo run, if it was approximated.
+    fn confirmation(&self, best: &Contender) -> Option<Evaluated> {
+        let Quantity::Metric(metric) = self.sort else { return None };
+        let subject = Subject::new(&best.protocol.clone().into(), &self.prior, self.settings).ok()?;
+        let users = self.users.filter(|_| metric.needs_users())?;
+        Evaluated::confirmed(&subject.analysis(&unobserved), metric, users)
     }
 
     fn contender(&self, position: usize, at: Option<f64>, observer: Observer<'_>) -> Contender {
@@ -372,6 +387,7 @@ impl CompareJob {
             best: false,
             work: None,
             evaluations: vec![],
+            confirmation: None,
             mismatch: Some(mismatch),
         };
         let matched = match self.matched {
@@ -389,9 +405,10 @@ impl CompareJob {
                 }));
             }
         };
+        let analysis = subject.analysis(observer);
         let evaluate = |quantity: &Quantity| {
             let users = n.filter(|_| quantity.needs_users());
-            let answer = self.answer(&subject, *quantity, users, observer);
+            let answer = self.answer(&subject, &analysis, *quantity, users, observer);
             Evaluated { quantity: *quantity, users, answer }
         };
         Contender {
@@ -401,6 +418,7 @@ impl CompareJob {
             best: false,
             work: Some(Work::of(&subject.protocol.protocol)),
             evaluations: self.quantities.iter().map(evaluate).collect(),
+            confirmation: None,
             mismatch: None,
         }
     }
@@ -409,6 +427,7 @@ impl CompareJob {
     fn answer(
         &self,
         subject: &Subject,
+        analysis: &Analysis<'_>,
         quantity: Quantity,
         users: Option<u64>,
         observer: Observer<'_>,
@@ -416,7 +435,7 @@ impl CompareJob {
         let distance = match quantity {
             Quantity::Metric(metric) => {
                 return match subject.admit(metric, users) {
-                    Ok(()) => subject.analysis(observer).answer(metric, users),
+                    Ok(()) => analysis.answer(metric, users),
                     Err(refusal) => Answer::from(Err(Absence::Failed(refusal))),
                 };
             }
@@ -456,7 +475,8 @@ impl CompareJob {
             let written = Written { spec, source: written.source.clone() };
             let subject = Subject::new(&written, &self.prior, self.settings).map_err(|_| nothing())?;
             let users = n.filter(|_| wanted.quantity.needs_users());
-            match self.answer(&subject, wanted.quantity, users, observer).value? {
+            match self.answer(&subject, &subject.analysis(observer), wanted.quantity, users, observer).value?
+            {
                 Value::Number(e) => Ok(e),
                 Value::Count(..) | Value::Truth(..) => Err(nothing()),
             }
@@ -479,7 +499,6 @@ impl Contender {
 
 #[cfg(test)]
 mod tests {
-    use sottovoce::unobserved;
 
     use super::*;
     use crate::spec::read_protocol;

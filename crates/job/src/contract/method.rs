@@ -8,11 +8,13 @@ use sottovoce::information::Choice;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MethodChoice {
-    /// Exact where that is affordable, Monte Carlo beyond.
+    /// Exact where that takes less than a second, then the approximation if it is accurate enough, then Monte Carlo.
     #[default]
     Auto,
     /// Exact or not at all.
     Exact,
+    /// The calibrated approximation, also where an exact method is affordable.
+    Approximation,
     /// Monte Carlo, also where an exact method is affordable.
     MonteCarlo,
     /// The asymptote, as n grows; its error is unknown.
@@ -24,6 +26,7 @@ impl From<MethodChoice> for Choice {
         match method {
             MethodChoice::Auto => Choice::Automatic,
             MethodChoice::Exact => Choice::Exact,
+            MethodChoice::Approximation => Choice::Approximation,
             MethodChoice::MonteCarlo => Choice::MonteCarlo,
             MethodChoice::Asymptote => Choice::Asymptote,
         }

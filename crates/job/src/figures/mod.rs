@@ -113,6 +113,7 @@ impl FiguresJob {
             by_average,
             tradeoff::by_worst_case_privacy(work)?,
             finite::distribution_utility(work)?,
+            finite::approximation(work)?,
             finite::information_split(work)?,
             frontier,
         ];

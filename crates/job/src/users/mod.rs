@@ -99,6 +99,10 @@ pub struct UsersReport {
     pub needed: Count,
     /// The number of true values that tell as much about `P`, or are as accurate.
     pub truth: Count,
+    /// The wanted utility at the number of users, by a short Monte Carlo run, if the search used the
+    /// approximation and that run is affordable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Evaluated>,
     /// The second number over the first, if there are both.
     pub ratio: Option<Ratio>,
     /// `F_μ`, to which the quotient tends.
@@ -279,6 +283,10 @@ impl UsersJob {
             (Ok(truth), Ok(needed)) => Some(Ratio::new(*truth, *needed)),
             _ => None,
         };
+        let confirmation = match (self.wanted, &needed.found) {
+            (Wanted::Utility(target), Ok(found)) => Evaluated::confirmed(&reports, target.metric(), found.n),
+            _ => None,
+        };
         let metric = Metric::EffectiveParticipation;
         Ok(UsersReport {
             protocol: self.subject.protocol.spec.clone(),
@@ -286,6 +294,7 @@ impl UsersJob {
             wanted: self.wanted,
             needed,
             truth,
+            confirmation,
             ratio,
             participation: MetricEvaluation { metric, users: None, answer: participation },
         })

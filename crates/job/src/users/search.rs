@@ -16,14 +16,17 @@ pub const MOST_USERS: u64 = 1_000_000_000_000;
 /// Evaluations after which the bracket is halved instead, and Monte Carlo gives the interval it has.
 const PATIENCE: usize = 12;
 
+/// Relative width of the bracket at which an approximated crossing is taken.
+const CLOSE: f64 = 1e-4;
+
 /// A number of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The smallest number that reaches the target; with Monte Carlo, an estimate of it.
     pub n: u64,
-    /// Two standard errors below; the same as `n` for an exact method, and where Monte Carlo tells it from its neighbour.
+    /// Two standard errors, or the error of the approximation, below; the same as `n` for an exact method, and where Monte Carlo tells it from its neighbour.
     pub low: u64,
-    /// Two standard errors above.
+    /// The same above.
     pub high: u64,
 }
 
@@ -92,8 +95,19 @@ struct Place {
     n: u64,
     excess: f64,
     error: f64,
-    random: bool,
+    certainty: Certainty,
     weight: f64,
+}
+
+/// What the error of an evaluated number means for the search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    /// The value is exact up to rounding.
+    Exact,
+    /// A smooth curve that is off by at most the error: it is followed to its crossing.
+    Smooth,
+    /// A random value with a standard error.
+    Random,
 }
 
 impl Place {
@@ -103,12 +117,21 @@ impl Place {
 
     /// Whether the target is within two standard errors.
     fn doubtful(&self) -> bool {
-        self.random && self.excess.abs() <= 2.0 * self.error
+        self.excess.abs() <= self.reach()
+    }
+
+    /// By how much the value may be off: two standard errors, or the calibrated error.
+    fn reach(&self) -> f64 {
+        match self.certainty {
+            Certainty::Exact => 0.0,
+            Certainty::Smooth => self.error,
+            Certainty::Random => 2.0 * self.error,
+        }
     }
 
     /// Whether the target is within the error.
     fn undecided(&self) -> bool {
-        self.random && self.excess.abs() <= 1.5 * self.error
+        self.certainty == Certainty::Random && self.excess.abs() <= 1.5 * self.error
     }
 }
 
@@ -126,7 +149,8 @@ pub(super) fn smallest(search: &Search<'_>) -> Result<Found, Obstacle> {
             Err(absence) => return Err(Obstacle::Absent(absence)),
         };
         seen.borrow_mut().push(place);
-        if place.undecided() || (place.random && seen.borrow().len() > 2 * PATIENCE) {
+        let random = place.certainty == Certainty::Random;
+        if place.undecided() || (random && seen.borrow().len() > 2 * PATIENCE) {
             return search.interval(place, &seen.borrow());
         }
         let met = place.excess >= 0.0;
@@ -136,6 +160,13 @@ pub(super) fn smallest(search: &Search<'_>) -> Result<Found, Obstacle> {
             stays.weight *= 0.5;
         }
         *moved = Some(place);
+        if let (Some(low), Some(high)) = (low, high) {
+            // A crossing that is known much better than its uncertainty need not be known to the last user.
+            let close = high.ln() - low.ln() < CLOSE;
+            if close && low.certainty == Certainty::Smooth && high.certainty == Certainty::Smooth {
+                return search.interval(high, &seen.borrow());
+            }
+        }
         n = match (low, high) {
             (_, Some(high)) if high.n == 1 => return Ok(Found::exactly(1)),
             (Some(low), _) if low.n == MOST_USERS => return Err(Obstacle::TooMany),
@@ -182,8 +213,12 @@ impl Search<'_> {
     fn place(&self, n: u64) -> Result<Place, Absence> {
         match (self.metric)(n).value? {
             Value::Number(Evaluation { value, error, method }) => {
-                let random = method == Method::MonteCarlo;
-                Ok(Place { n, excess: value - self.target, error, random, weight: 1.0 })
+                let certainty = match method {
+                    Method::MonteCarlo => Certainty::Random,
+                    Method::Approximation => Certainty::Smooth,
+                    _ => Certainty::Exact,
+                };
+                Ok(Place { n, excess: value - self.target, error, certainty, weight: 1.0 })
             }
             Value::Count(..) | Value::Truth(..) => {
                 Err(Absence::NoMethod { what: "a metric that is not a number" })
@@ -191,15 +226,15 @@ impl Search<'_> {
         }
     }
 
-    /// The number with its uncertainty: two standard errors, by the slope in `ln n`.
+    /// The number with its uncertainty, by the slope in `ln n`.
     fn interval(&self, place: Place, seen: &[Place]) -> Result<Found, Obstacle> {
         let Some(slope) = self.local_slope(&place, seen).filter(|slope| *slope > 0.0) else {
             return Err(bracket(seen));
         };
         let centre = place.ln() - place.excess / slope;
-        let at = |errors: f64| (centre + errors * place.error / slope).exp();
-        let low = clamped(at(-2.0).floor()).min(place.n);
-        let high = clamped(at(2.0).ceil()).max(place.n);
+        let at = |off: f64| (centre + off / slope).exp();
+        let low = clamped(at(-place.reach()).floor()).min(place.n);
+        let high = clamped(at(place.reach()).ceil()).max(place.n);
         Ok(Found { n: place.n, low, high })
     }
 

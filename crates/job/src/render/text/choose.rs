@@ -7,6 +7,7 @@ use sottovoce::estimate::Estimator;
 use sottovoce::metric::{Answer, Value};
 use sottovoce::{Evaluation, Method, Metric};
 
+use super::confirmation::confirmation;
 use super::design::{remarks, values};
 use super::worth::worth;
 use super::{WIDTH, prior_text};
@@ -69,6 +70,7 @@ pub(crate) fn sentences(report: &ChooseReport) -> Vec<String> {
     let mut said = vec![use_it(&report.best)];
     said.extend(report.unlimited.map(|unlimited| unlimited.to_string()));
     said.extend(is_it_enough(report));
+    said.extend(report.confirmation.as_ref().map(confirmation));
     said.extend(how_far_off(report));
     said.extend(less_would_do(report));
     said.extend(others_do_better(report));
@@ -100,6 +102,7 @@ fn is_it_enough(report: &ChooseReport) -> Option<String> {
     let n = report.n;
     let error = match found.method {
         Method::MonteCarlo => format!(" (standard error {:.1e})", found.error),
+        Method::Approximation => format!(" (± {:.1e}, by approximation)", found.error),
         _ => String::new(),
     };
     let what = match report.wanted {

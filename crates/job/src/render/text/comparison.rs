@@ -3,6 +3,7 @@
 use sottovoce::{Evaluation, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
+use super::confirmation::confirmation;
 use super::{WIDTH, prior_text};
 use crate::compare::{CompareReport, Contender, Round, Swept, Wanted};
 use crate::quantity::{Quantity, TYPICAL_ERROR};
@@ -24,6 +25,9 @@ pub fn comparison(report: &CompareReport) -> Document {
     } else if let Some(round) = report.rounds.first() {
         document.table(table(report, round)).line(Emphasis::Plain, "");
         document.paragraph(Emphasis::Strong, 0, WIDTH, &verdict(report, round));
+        if let Some(checked) = round.contenders.first().and_then(|best| best.confirmation.as_ref()) {
+            document.paragraph(Emphasis::Faint, 0, WIDTH, &confirmation(checked));
+        }
         document.paragraph(Emphasis::Faint, 0, WIDTH, &legend(report)).line(Emphasis::Plain, "");
         document.chart(bars(report, round));
     }

@@ -5,6 +5,7 @@ mod budget;
 mod choose;
 mod collection;
 mod comparison;
+mod confirmation;
 mod demo;
 mod description;
 mod design;

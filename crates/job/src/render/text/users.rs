@@ -6,6 +6,7 @@ use sottovoce::{Method, Metric};
 use sottovoce_chart::{Annotation, Axis, Chart, Form, Point, Scale, Series};
 use std::f64::consts::LN_10;
 
+use super::confirmation::confirmation;
 use super::{WIDTH, error, heading, method, prior_text, value_alone, value_text, without_error};
 use crate::expected_error::{ErrorMeasure, ExpectedError};
 use crate::render::document::{Document, Emphasis, Listing, Shown, Table};
@@ -27,6 +28,10 @@ pub fn users(report: &UsersReport) -> Document {
     document.fact("Wanted", wanted(report.wanted)).line(Emphasis::Plain, "");
     document.on_page(|page| page.paragraph(Emphasis::Strong, 0, WIDTH, &answer(report)));
     document.listing(listing(report));
+    if let Some(checked) = &report.confirmation {
+        document.line(Emphasis::Plain, "");
+        document.paragraph(Emphasis::Faint, 0, WIDTH, &confirmation(checked));
+    }
     if let (Some(ratio), Some(factor), Wanted::Utility(_)) =
         (report.ratio, report.participation.answer.number(), report.wanted)
     {
