@@ -17,6 +17,10 @@ Examples:
       Limits the worst case and the average; the protocol goes to a file that every
       other command reads.
 
+  sottovoce design --a 6 --epsilon 1 --n 500
+      The best protocol that a search finds for 500 users, how much better it is there
+      than the one for many users, and a bound on all others.
+
   sottovoce design --a 4 --epsilon 2 -o - | sottovoce describe -p -
       The protocol alone, for another command.
 
@@ -44,7 +48,7 @@ pub(crate) struct DesignArguments {
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
-    /// Also report the utilities of the best protocol for this number of users
+    /// The protocol whose reports tell most about the distribution at this number of users, instead of asymptotically
     #[arg(long = "n", value_name = "N", allow_negative_numbers = true, value_parser = number_of_users, conflicts_with = "frontier")]
     users: Option<u64>,
     /// The whole curve of utility against privacy; with it, -o is the file for the curve

@@ -20,7 +20,8 @@
 //! - Column generation: `column_generation` with its passes in `refinement`, `column`, `restricted_master`, `dual_variables`, `sensitivity`, `pricing`, `kkt_newton`.
 //! - Protocols known by integrals: `partial_disclosure`.
 //! - The result: `certificate`, `protocol_form`, `toward_privacy`.
-//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report), `difference_set`.
+//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report), `finite_users` (a search for `n` users),
+//!   `difference_set`.
 
 mod certificate;
 mod column;
@@ -33,6 +34,7 @@ mod direction;
 mod dual_variables;
 mod effort;
 mod expansion;
+mod finite_users;
 mod kkt_newton;
 mod many_inputs;
 mod one_user;
@@ -54,6 +56,7 @@ mod toward_privacy;
 pub use certificate::Certificate;
 pub use difference_set::{block_selection, difference_set};
 pub use effort::Effort;
+pub use finite_users::{UsersDesign, best_for_users};
 pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;
 

@@ -88,7 +88,7 @@ impl<'a> Problem<'a> {
 }
 
 /// Inputs are alike if their parameters are equal in all components.
-fn symmetry_of(components: &PriorComponents<'_>) -> Symmetry {
+pub(super) fn symmetry_of(components: &PriorComponents<'_>) -> Symmetry {
     let parameters = |x: usize| components.iter().map(|(_, part)| part.alpha()[x].to_bits()).collect();
     let inputs = components[0].1.alpha().len();
     Symmetry::new(&(0..inputs).map(parameters).collect::<Vec<Vec<u64>>>())

@@ -10,8 +10,11 @@ use crate::model::protocol::Protocol;
 /// Relative error allowed for the eigenvalues of a structured Fisher information.
 const STRUCTURE_TOLERANCE: f64 = 1e-13;
 
+/// Largest `b a²`, the cost of the information at one distribution, for which a mixture goes through its matrix.
+const SMALL_MIXTURE: f64 = 1e5;
+
 /// The Fisher information of any protocol: structured if it has few enough parameters for that, and that of
-/// its canonical matrix otherwise. Small mixtures go through their matrix.
+/// its canonical matrix otherwise. Small mixtures go through their matrix, which is faster.
 ///
 /// # Errors
 /// The matrix would be too large.
@@ -22,10 +25,15 @@ pub fn of_protocol(protocol: &Protocol) -> Result<Box<dyn FisherInformation + Se
         Ok(Box::new(DenseMatrix::new(protocol.inputs(), rows)))
     };
     match (protocol, structured(protocol)) {
-        (Protocol::Mixture(_), Some(fisher)) => dense().or(Ok(fisher)),
+        (Protocol::Mixture(_), Some(fisher)) if is_small(protocol) => dense().or(Ok(fisher)),
         (_, Some(fisher)) => Ok(fisher),
         (_, None) => dense(),
     }
+}
+
+fn is_small(protocol: &Protocol) -> bool {
+    let a = protocol.inputs() as f64;
+    protocol.outputs().is_some_and(|b| b as f64 * a * a <= SMALL_MIXTURE)
 }
 
 /// The Fisher information of a structured protocol, or of a mixture of such; `None` for all others, and for

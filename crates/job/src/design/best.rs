@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use sottovoce::design::{
-    Certificate, Design, OneUserDesign, Requirement, best_for_one_user, best_protocol, block_selection,
-    difference_set,
+    Certificate, Design, OneUserDesign, Requirement, UsersDesign, best_for_one_user, best_for_users,
+    best_protocol, block_selection, difference_set,
 };
-use sottovoce::information::Sampling;
+use sottovoce::information::{Choice, Sampling};
 use sottovoce::metric::Settings;
-use sottovoce::{Analysis, Method, Metric, Observer, Prior, Protocol, unobserved};
+use sottovoce::{Analysis, Evaluation, Method, Metric, Observer, Prior, Protocol, unobserved};
 
 use super::family::candidates;
 use super::{Candidate, effort, search_heard};
-use crate::contract::{Name, Number, as_texts, number};
+use crate::contract::{EvaluationFields, Name, Number, Whole, as_texts, number};
 use crate::error::Result;
 use crate::metrics::MetricEvaluation;
 use crate::spec::{PriorSpec, ProtocolSpec};
@@ -25,7 +25,7 @@ pub struct BestJob {
     pub(super) requirement: Requirement,
     pub(super) prior_spec: PriorSpec,
     pub(super) prior: Prior,
-    /// Number of users for which the utilities are also reported.
+    /// Number of users that the protocol is for; many if there is none.
     pub(super) users: Option<u64>,
     pub(super) settings: Settings,
 }
@@ -37,8 +37,10 @@ pub struct BestProtocol {
     pub requirement: Requirement,
     /// The prior.
     pub prior: PriorSpec,
-    /// What was maximised: the effective participation, or what one report tells about `P`.
+    /// What was maximised: the effective participation, or what the reports of `users` tell about `P`.
     pub goal: Metric,
+    /// The number of users that the protocol is for; many if there is none.
+    pub users: Option<u64>,
     /// The best protocol.
     pub best: Candidate,
     /// Why no other is much better.
@@ -62,8 +64,8 @@ pub enum Remark {
         /// The wanted gap.
         wanted: f64,
     },
-    /// The protocol tells the points of the prior apart, but not all distributions.
-    PointsOnly {
+    /// The protocol is best for one report, but many of them cannot tell all distributions apart.
+    NotFaithful {
         /// Its rank.
         rank: usize,
         /// Number of values.
@@ -101,6 +103,27 @@ pub enum Proof {
         /// `λ_x`.
         multipliers: Vec<f64>,
     },
+    /// For what the reports of several users tell about `P`: not a proof, but what is known.
+    Search(SearchResult),
+}
+
+/// What a search for the best protocol for several users found. Optimality is not certified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// The number of users.
+    pub users: u64,
+    /// `I(Y⃗;P)` of the protocol found, exact or sampled where that is affordable.
+    pub information: Evaluation,
+    /// The protocol of largest asymptotic utility.
+    pub asymptotic: ProtocolSpec,
+    /// Its `I(Y⃗;P)` by the same method.
+    pub asymptotic_information: Evaluation,
+    /// By how much the protocol found tells more, in nats; 0 if it is that one.
+    pub gain: Evaluation,
+    /// No protocol tells more than this, in nats.
+    pub bound: f64,
+    /// How many protocols were evaluated.
+    pub evaluated: usize,
 }
 
 /// The report as JSON has it: the best protocol is not one entry of a list, but the report itself.
@@ -151,6 +174,8 @@ enum ProofFields<'a> {
     Utility(UtilityFields<'a>),
     /// For what one report tells about the distribution.
     Information(InformationFields<'a>),
+    /// What a search for several users found; not certified.
+    Search(SearchFields<'a>),
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -195,6 +220,48 @@ struct InformationFields<'a> {
     lambda: &'a [f64],
 }
 
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct SearchFields<'a> {
+    /// What was maximised.
+    metric: Name<Metric>,
+    /// The number of users.
+    #[schemars(with = "Whole")]
+    n: u64,
+    /// Optimality is not certified.
+    certified: bool,
+    /// What the reports tell, exact or sampled where that is affordable.
+    information: EvaluationFields,
+    /// The protocol of largest asymptotic utility.
+    asymptotic_design: &'a ProtocolSpec,
+    /// What its reports tell, by the same method.
+    asymptotic_information: EvaluationFields,
+    /// By how much the protocol tells more, in nats.
+    gain: EvaluationFields,
+    /// No protocol tells more than this, in nats.
+    #[serde(serialize_with = "number")]
+    #[schemars(with = "Number")]
+    bound: f64,
+    /// How many protocols were evaluated.
+    evaluated: usize,
+}
+
+impl<'a> From<&'a SearchResult> for SearchFields<'a> {
+    fn from(result: &'a SearchResult) -> Self {
+        SearchFields {
+            metric: Name(Metric::AggregatorDistribution),
+            n: result.users,
+            certified: false,
+            information: (&result.information).into(),
+            asymptotic_design: &result.asymptotic,
+            asymptotic_information: (&result.asymptotic_information).into(),
+            gain: (&result.gain).into(),
+            bound: result.bound,
+            evaluated: result.evaluated,
+        }
+    }
+}
+
 impl<'a> From<&'a Proof> for ProofFields<'a> {
     fn from(proof: &'a Proof) -> Self {
         match proof {
@@ -215,6 +282,7 @@ impl<'a> From<&'a Proof> for ProofFields<'a> {
                 gap: *gap,
                 lambda: multipliers,
             }),
+            Proof::Search(result) => ProofFields::Search(result.into()),
         }
     }
 }
@@ -256,11 +324,12 @@ const METRICS: [Metric; 4] = [
     Metric::AveragePrivacy,
     Metric::LocalPrivacyLevel,
 ];
-/// The metrics that are reported of every protocol for one report.
-const ONE_REPORT: [Metric; 3] =
+/// The metrics that are reported of every protocol for a number of users.
+const AT_USERS: [Metric; 3] =
     [Metric::AggregatorDistribution, Metric::AveragePrivacy, Metric::LocalPrivacyLevel];
-/// The metrics that are also reported for a number of users.
-const OF_USERS: [Metric; 2] = [Metric::DistributionUtility, Metric::DigitUtility];
+/// The metrics that are also reported of the best protocol for several users.
+const UTILITIES: [Metric; 3] =
+    [Metric::DistributionUtility, Metric::DigitUtility, Metric::EffectiveParticipation];
 
 impl BestJob {
     /// The best protocol. A search that the observer stops gives the best protocol so far, with the gap that is certified for it.
@@ -268,9 +337,11 @@ impl BestJob {
     /// # Errors
     /// Too many inputs, or a search that does not converge.
     pub fn run(&self, observer: Observer<'_>) -> Result<BestProtocol> {
-        match (&self.prior, self.requirement.epsilon()) {
-            (Prior::Points(_), Some(epsilon)) => self.for_one_user(epsilon),
-            _ => self.for_many_users(observer),
+        match (self.requirement.epsilon(), self.requirement.average_privacy(), self.users) {
+            (Some(epsilon), None, Some(1)) => self.for_one_user(epsilon),
+            (Some(epsilon), None, None) if !self.prior.is_continuous() => self.for_one_user(epsilon),
+            (_, _, Some(users)) => self.for_users(users, observer),
+            (_, _, None) => self.for_many_users(observer),
         }
     }
 
@@ -278,10 +349,7 @@ impl BestJob {
         let hear = |sampling: &Sampling| search_heard(observer, sampling);
         let effort = effort(&self.settings, &hear);
         let Design { protocol, certificate, .. } = best_protocol(&self.prior, &self.requirement, effort)?;
-        let mut best = self.candidate("best", &protocol, protocol.specification().into(), &METRICS, None);
-        if let Some(n) = self.users {
-            best.evaluations.extend(self.evaluations(&protocol, &OF_USERS, Some(n), observer));
-        }
+        let best = self.candidate("best", &protocol, protocol.specification().into(), &METRICS, None);
         let found = best.number(Metric::EffectiveParticipation).unwrap_or(0.0);
         let participation_gap = certificate.participation_gap(found);
         let comparison = candidates(&self.prior, &self.requirement, &self.settings)
@@ -292,6 +360,7 @@ impl BestJob {
             requirement: self.requirement,
             prior: self.prior_spec.clone(),
             goal: Metric::EffectiveParticipation,
+            users: None,
             alternatives: self.alternatives(&protocol)?,
             remarks: remarks(&protocol, &best, &certificate, effort.gap),
             best,
@@ -303,14 +372,15 @@ impl BestJob {
     fn for_one_user(&self, epsilon: f64) -> Result<BestProtocol> {
         let OneUserDesign { protocol, gap, multipliers, .. } = best_for_one_user(&self.prior, epsilon)?;
         let candidate =
-            |name, protocol: &Protocol, spec| self.candidate(name, protocol, spec, &ONE_REPORT, Some(1));
+            |name, protocol: &Protocol, spec| self.candidate(name, protocol, spec, &AT_USERS, Some(1));
         let rank = protocol.rank()?.value;
         let a = protocol.inputs();
-        let remarks = (rank < a).then_some(Remark::PointsOnly { rank, a }).into_iter().collect();
+        let remarks = (rank < a).then_some(Remark::NotFaithful { rank, a }).into_iter().collect();
         Ok(BestProtocol {
             requirement: self.requirement,
             prior: self.prior_spec.clone(),
             goal: Metric::AggregatorDistribution,
+            users: Some(1),
             best: candidate("best", &protocol, protocol.specification().into()),
             certificate: Proof::Information { gap, multipliers },
             comparison: candidates(&self.prior, &self.requirement, &self.settings)
@@ -319,6 +389,59 @@ impl BestJob {
                 .collect(),
             alternatives: Vec::new(),
             remarks,
+        })
+    }
+
+    /// The same job with another method for numbers that depend on the number of users.
+    fn choosing(&self, choice: Choice) -> Self {
+        BestJob { settings: Settings { choice, ..self.settings }, ..self.clone() }
+    }
+
+    fn for_users(&self, users: u64, observer: Observer<'_>) -> Result<BestProtocol> {
+        let hear = |sampling: &Sampling| search_heard(observer, sampling);
+        let found = best_for_users(&self.prior, &self.requirement, users, effort(&self.settings, &hear))?;
+        let gain = found.gain();
+        let UsersDesign {
+            protocol,
+            information,
+            asymptotic: Design { protocol: asymptotic, .. },
+            asymptotic_information,
+            bound,
+            evaluated,
+        } = found;
+        // All protocols of the comparison by the same method.
+        let job = match self.settings.choice {
+            Choice::Automatic => self.choosing(Choice::Approximation),
+            _ => self.clone(),
+        };
+        let candidate =
+            |name, protocol: &Protocol, spec| job.candidate(name, protocol, spec, &AT_USERS, Some(users));
+        let mut best = candidate("best", &protocol, protocol.specification().into());
+        best.evaluations.extend(job.evaluations(&protocol, &UTILITIES, Some(users), observer));
+        let many = ProtocolSpec::from(asymptotic.specification());
+        let usual = candidates(&self.prior, &self.requirement, &self.settings);
+        let comparison = std::iter::once(("for many users", asymptotic, many.clone()))
+            .chain(usual)
+            .map(|(name, protocol, spec)| candidate(name, &protocol, spec))
+            .collect();
+        Ok(BestProtocol {
+            requirement: self.requirement,
+            prior: self.prior_spec.clone(),
+            goal: Metric::AggregatorDistribution,
+            users: Some(users),
+            remarks: Unlimited::of(&protocol, &best).map(Remark::Unlimited).into_iter().collect(),
+            best,
+            certificate: Proof::Search(SearchResult {
+                users,
+                information,
+                asymptotic: many,
+                asymptotic_information,
+                gain,
+                bound,
+                evaluated,
+            }),
+            comparison,
+            alternatives: Vec::new(),
         })
     }
 

@@ -7,7 +7,7 @@ mod best;
 mod family;
 mod frontier;
 
-pub use best::{BestJob, BestProtocol, Proof, Remark, Unlimited};
+pub use best::{BestJob, BestProtocol, Proof, Remark, SearchResult, Unlimited};
 pub use family::{Candidate, Family, Sizing};
 pub use frontier::{Axis, CURVES, Frontier, FrontierJob, FrontierPoint, Participation};
 
@@ -43,7 +43,7 @@ pub struct DesignRequest {
     /// The prior.
     #[serde(default)]
     pub prior: Written<PriorSpec>,
-    /// Number of users for which the utilities of the best protocol are also reported.
+    /// Number of users that the protocol is for: what their reports tell about the distribution is maximised, instead of the asymptotic utility.
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(with = "Option<Whole>")]
     pub n: Option<u64>,

@@ -33,29 +33,36 @@ const MOST_CHANNELS: usize = 12;
 /// The protocol is not faithful, or a combination has too many outputs.
 pub(super) fn bits(protocol: &Protocol, dirichlet: &Dirichlet) -> Result<Vec<BitNoise>, Absence> {
     let a = protocol.inputs();
-    let bit = speaks_for(protocol);
-    match (protocol, bit) {
-        // The counts of randomised response tell all there is.
-        (Protocol::GeneralisedRandomisedResponse(_), Some(bit)) => Ok(vec![bit; a]),
-        (_, bit) => {
-            let fisher = of_protocol(protocol)?;
-            let channel = |x: &usize| channel(&*fisher, dirichlet, *x);
-            // Where a report treats all values alike, the channel depends on the parameter alone.
-            let representatives = if bit.is_some() { distinct(dirichlet.alpha()) } else { (0..a).collect() };
-            let channels: Option<Vec<BitNoise>> =
-                representatives.par_iter().map(channel).collect::<Vec<_>>().into_iter().collect();
-            let channels =
-                channels.ok_or(Absence::NoMethod { what: "the efficient variance of this protocol" })?;
-            if bit.is_none() {
-                return Ok(channels);
-            }
-            let ln_alpha = |x: usize| dirichlet.alpha()[x].ln();
-            let nearest = |x: usize| {
-                let distance = |i: &usize| (ln_alpha(representatives[*i]) - ln_alpha(x)).abs();
-                (0..channels.len()).min_by(|l, r| distance(l).total_cmp(&distance(r))).unwrap_or(0)
-            };
-            Ok((0..a).map(|x| channels[nearest(x)]).collect())
-        }
+    // The counts of randomised response tell all there is.
+    if let (Protocol::GeneralisedRandomisedResponse(_), Some(bit)) = (protocol, speaks_for(protocol)) {
+        return Ok(vec![bit; a]);
+    }
+    let (fisher, alike) = (of_protocol(protocol)?, treats_values_alike(protocol));
+    let channel = |x: &usize| channel(&*fisher, dirichlet, *x);
+    // Where a report treats all values alike, the channel depends on the parameter alone.
+    let representatives = if alike { distinct(dirichlet.alpha()) } else { (0..a).collect() };
+    let channels: Option<Vec<BitNoise>> =
+        representatives.par_iter().map(channel).collect::<Vec<_>>().into_iter().collect();
+    let channels = channels.ok_or(Absence::NoMethod { what: "the efficient variance of this protocol" })?;
+    if !alike {
+        return Ok(channels);
+    }
+    let ln_alpha = |x: usize| dirichlet.alpha()[x].ln();
+    let nearest = |x: usize| {
+        let distance = |i: &usize| (ln_alpha(representatives[*i]) - ln_alpha(x)).abs();
+        (0..channels.len()).min_by(|l, r| distance(l).total_cmp(&distance(r))).unwrap_or(0)
+    };
+    Ok((0..a).map(|x| channels[nearest(x)]).collect())
+}
+
+/// Whether a permutation of the values is a permutation of the outputs, by the kind of the protocol.
+fn treats_values_alike(protocol: &Protocol) -> bool {
+    match protocol {
+        Protocol::Identity(_) | Protocol::Erasure(_) => true,
+        // Silence, as a part of a mixture.
+        Protocol::Deterministic(_) => protocol.outputs() == Some(1),
+        Protocol::Mixture(mixture) => mixture.parts().iter().all(treats_values_alike),
+        _ => speaks_for(protocol).is_some(),
     }
 }
 

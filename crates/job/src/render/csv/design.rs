@@ -19,6 +19,7 @@ fn best(report: &BestProtocol) -> String {
     let (gap, gap_f_mu) = match &report.certificate {
         Proof::Utility { certificate, participation_gap } => (certificate.gap, number(*participation_gap)),
         Proof::Information { gap, .. } => (*gap, String::new()),
+        Proof::Search(result) => (result.bound - result.information.value, String::new()),
     };
     let names: Vec<String> = report.best.evaluations.iter().map(|e| e.metric.name().to_owned()).collect();
     let header = ["name", "protocol", "report_bits"].map(String::from).into_iter().chain(names.clone());

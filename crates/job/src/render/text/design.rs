@@ -9,11 +9,12 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use super::{INDENT, WIDTH, answer_text, heading, method_of, prior_text};
 use crate::design::{
-    BestProtocol, CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof, Remark, Unlimited,
+    BestProtocol, CURVES, Candidate, DesignReport, Frontier, FrontierPoint, Proof, Remark, SearchResult,
+    Unlimited,
 };
 use crate::metrics::MetricEvaluation;
 use crate::render::document::{Document, Emphasis, Table};
-use crate::render::number::{rounded, short};
+use crate::render::number::{rounded, short, with_error};
 
 /// The report of the job `design`.
 pub fn design(report: &DesignReport) -> Document {
@@ -29,6 +30,9 @@ fn best(report: &BestProtocol) -> Document {
     document.title("The best protocol");
     heading(&mut document, &report.best.protocol, &report.prior);
     document.fact("Required", requirement(&report.requirement));
+    if let Some(n) = report.users {
+        document.fact("Users", n.to_string());
+    }
     document.fact("Report", bits(&report.best)).line(Emphasis::Plain, "");
     metrics(&mut document, &report.best.evaluations);
     document.line(Emphasis::Plain, "");
@@ -109,8 +113,40 @@ fn certificate(document: &mut Document, report: &BestProtocol) {
             "Certified: one report of any other protocol that meets the requirement tells at most {} nats more about P.",
             rounded(*gap, 2)
         ),
+        Proof::Search(result) => search(result),
     };
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words).line(Emphasis::Plain, "");
+}
+
+/// What a search for several users found, and what is known about all other protocols.
+fn search(result: &SearchResult) -> String {
+    let SearchResult { users, information, gain, bound, evaluated, .. } = result;
+    let told = with_error(information.value, information.error);
+    let checked = match information.method {
+        Method::Approximation => "by approximation; more users than can be sampled",
+        Method::MonteCarlo => "by Monte Carlo, with its standard error",
+        _ => "exactly",
+    };
+    let better = if gain.value > 0.0 {
+        format!(
+            "That is {} nats more than the protocol of largest asymptotic utility tells.",
+            with_error(gain.value, gain.error)
+        )
+    } else {
+        "The protocol of largest asymptotic utility is the best that was found at this number of users too."
+            .into()
+    };
+    format!(
+        "Reports of {users} users tell {told} nats about P ({checked}). {better} This is the best of {evaluated} protocols that were tried, not \
+         certified. Certified: no protocol that meets the requirement tells more than {} nats.",
+        rounded_up(*bound)
+    )
+}
+
+/// A bound with four significant digits, rounded up.
+fn rounded_up(bound: f64) -> String {
+    let unit = 10f64.powf(bound.abs().log10().floor() - 3.0);
+    short((bound / unit).ceil() * unit)
 }
 
 /// What the certificate rests on.
@@ -177,9 +213,10 @@ fn bars(report: &BestProtocol) -> Chart {
     )
     .under(format!("{}; {}", requirement(&report.requirement), prior_text(&report.prior)))
     .with(Series::new(symbol, Form::Bars, known.iter().enumerate().map(bar).collect()))
-    .saying(
-        "All meet the same requirement. The first is certified: no protocol is better by more than the gap.",
-    )
+    .saying(match report.certificate {
+        Proof::Search(_) => "All meet the same requirement. The first is the best that a search found.",
+        _ => "All meet the same requirement. The first is certified: no protocol is better by more than the gap.",
+    })
 }
 
 /// The curve: one line for each level of privacy.
@@ -249,10 +286,10 @@ impl fmt::Display for Remark {
                 f,
                 "The gap is larger than the wanted {wanted:e}: it includes the error of the means over the prior and what the search left open."
             ),
-            Remark::PointsOnly { rank, a } => write!(
+            Remark::NotFaithful { rank, a } => write!(
                 f,
-                "This protocol is for telling the points of the prior apart. Its rank is {rank}, so it cannot tell all distributions of {a} \
-                 values apart."
+                "This protocol is for a single report. Its rank is {rank}, so even many reports cannot tell all distributions of {a} values \
+                 apart."
             ),
         }
     }
