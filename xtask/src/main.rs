@@ -17,7 +17,8 @@ usage: cargo xtask test [--full]        formatting, lints, documentation, licenc
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
                                         exit code 1 if there are any, 3 if it could not check
        cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
-       cargo xtask calibrate            computes the values anew that the error of the approximation was fitted to
+       cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
+                                        approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
                                         --full adds the long cases";
 

@@ -243,7 +243,7 @@ fn of_erasure(question: &Question<'_>) -> Option<Evaluation> {
         return None;
     }
     let bend = 0.0625 * (prior.alpha().len() as f64 - 1.0);
-    let told = |count: f64| users_side(prior, count as u64).distribution;
+    let told = |count: f64| if count < 1.0 { NOTHING } else { users_side(prior, count as u64).distribution };
     let node = |(count, weight): &(f64, f64)| {
         let share = count.fract();
         let (below, between) = (told(count.floor()).times(1.0 - share), Evaluation::closed_form(0.0, 0));

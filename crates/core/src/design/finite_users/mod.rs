@@ -163,9 +163,8 @@ impl Search<'_> {
         };
         let sampled = |protocol: &Protocol| {
             let affordable = self.n as f64 * a <= MOST_SAMPLED;
-            affordable
-                .then(|| distribution_information(protocol, self.prior, self.n, &options).ok())
-                .flatten()
+            let found = || distribution_information(protocol, self.prior, self.n, &options).ok();
+            affordable.then(found).flatten().filter(|found| found.value.is_finite())
         };
         let approximated = |protocol: &Protocol| self.information(protocol, Choice::Approximation);
         let both = |of: &dyn Fn(&Protocol) -> Option<Evaluation>| Some((of(found)?, of(asymptotic)?));
