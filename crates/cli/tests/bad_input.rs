@@ -223,7 +223,7 @@ fn bad_settings_are_refused() {
     refused(&metrics(&["--time-limit", "0"]), &["a number of seconds above 0"]);
     refused(&metrics(&["--time-limit", "-1"]), &["a number of seconds above 0"]);
     refused(&metrics(&["--time-limit", "nan"]), &["a number of seconds above 0"]);
-    refused(&metrics(&["--method", "guess"]), &["auto, exact, monte-carlo, asymptote"]);
+    refused(&metrics(&["--method", "guess"]), &["auto, exact, approximation, monte-carlo, asymptote"]);
     refused(&["metrics"], &["--protocol"]);
     refused(&["metric"], &["metrics"]);
     refused(&["schema", "x"], &["protocol, prior"]);

@@ -148,12 +148,12 @@ fn a_metric_that_would_take_too_much_is_left_out() {
 
 /// Computations of a minute or more, each of another kind.
 const LONG: &[&[&str]] = &[
-    &["users", "-p", "oue:a=16,eps=2", "--digits", "1"],
-    &["metrics", "-p", "oue:a=1024,eps=1", "--n", "1000"],
+    &["users", "-p", "oue:a=16,eps=2", "--digits", "1", "--method", "monte-carlo"],
+    &["metrics", "-p", "oue:a=1024,eps=1", "--n", "1000", "--method", "monte-carlo"],
     &["metrics", "-p", "subset:a=4096,k=1000,eps=1"],
-    &["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p"],
+    &["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p", "--method", "exact"],
     &["metrics", "-p", "lh:a=100000,eps=1", "-m", "u_as"],
-    &["split", "-p", "oue:a=64,eps=1", "--n", "10000"],
+    &["split", "-p", "oue:a=64,eps=1", "--n", "10000", "--method", "monte-carlo"],
     &["posterior", "-p", "grr:a=65536,eps=1", "-t", FEW_REPORTS],
     &[
         "posterior",
@@ -164,7 +164,19 @@ const LONG: &[&[&str]] = &[
     ],
     &["estimate", "-p", "grr:a=65536,eps=1", "-t", FEW_REPORTS, "-e", "posterior_mean"],
     &["design", "--a", "6", "-r", "dirichlet:alpha=5/10/20/3/8/2", "--min-average-privacy", "0.95"],
-    &["choose", "--a", "64", "--n", "100000", "--epsilon", "1", "--decimal-digits", "1"],
+    &[
+        "choose",
+        "--a",
+        "64",
+        "--n",
+        "100000",
+        "--epsilon",
+        "1",
+        "--decimal-digits",
+        "1",
+        "--method",
+        "monte-carlo",
+    ],
     &[
         "compare",
         "-p",
@@ -176,6 +188,8 @@ const LONG: &[&[&str]] = &[
         "epsilon=0.1..8:40",
         "-m",
         "u_digit",
+        "--method",
+        "monte-carlo",
     ],
     &["accuracy", "-p", "oue:a=256,eps=1", "--n", "1000000", "-e", "ml", "--worst"],
 ];
@@ -289,7 +303,7 @@ fn bounds_of_memory_hold() {
         ),
         (
             of_metric("grr:a=3,eps=1", Metric::AggregatorDistribution, Some(10_000_000_000)),
-            vec!["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p"],
+            vec!["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p", "--method", "exact"],
         ),
         (
             of_protocol("grr:a=131072,eps=1", |p| estimate_bytes(p, 3)),

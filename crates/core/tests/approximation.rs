@@ -219,6 +219,73 @@ fn the_stated_error_covers_nineteen_cases_in_twenty() {
     }
 }
 
+/// The page that quotes the table of errors.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accuracy-and-speed.md");
+
+/// Cases by kind, number of values, number of users and parameter of the prior.
+fn groups(case: &Case) -> [String; 4] {
+    let between = |value: f64, name: &str, bounds: [f64; 2]| match value {
+        v if v < bounds[0] => format!("{name} < {}", bounds[0]),
+        v if v <= bounds[1] => format!("{} ≤ {name} ≤ {}", bounds[0], bounds[1]),
+        _ => format!("{name} > {}", bounds[1]),
+    };
+    [
+        case.kind.to_owned(),
+        between(case.a as f64, "a", [6.0, 16.0]),
+        between(case.n as f64, "n", [100.0, 5000.0]),
+        between(case.alpha, "alpha", [0.5, 1.0]),
+    ]
+}
+
+/// The largest errors in nats, as lines of a table: for each group its cases, those that the stated error covers, the root mean square
+/// and the largest difference from the value, and the median of the stated error.
+fn table(known: &[(Case, Evaluation)]) -> String {
+    let found: Vec<(&Case, f64, bool, f64)> = known
+        .iter()
+        .map(|(case, value)| {
+            let found = case.approximation();
+            let off = (found.value - value.value).abs();
+            (case, off, off <= found.error.hypot(1.96 * value.error), found.error)
+        })
+        .collect();
+    let mut text = String::from(
+        "| cases | number | covered | rms | largest | stated (median) |\n|---|---|---|---|---|---|\n",
+    );
+    for column in 0..4 {
+        let mut names: Vec<String> = found.iter().map(|(case, ..)| groups(case)[column].clone()).collect();
+        names.sort_by_key(|name| (name.contains('>'), !name.contains(" < "), name.clone()));
+        names.dedup();
+        for name in names {
+            let group: Vec<_> = found.iter().filter(|(case, ..)| groups(case)[column] == name).collect();
+            let count = group.len() as f64;
+            let covered = group.iter().filter(|(_, _, covered, _)| *covered).count();
+            let rms = (group.iter().map(|(_, off, ..)| off * off).sum::<f64>() / count).sqrt();
+            let largest = group.iter().map(|(_, off, ..)| *off).fold(0.0, f64::max);
+            let mut stated: Vec<f64> = group.iter().map(|(.., stated)| *stated).collect();
+            stated.sort_by(f64::total_cmp);
+            let median = stated[stated.len() / 2];
+            writeln!(text, "| {name} | {count} | {covered} | {rms:.3} | {largest:.2} | {median:.3} |")
+                .unwrap();
+        }
+    }
+    text
+}
+
+/// The book quotes the table. `SOTTOVOCE_UPDATE_DOCS=1` writes it there.
+#[test]
+fn the_book_has_the_table_of_errors() {
+    let Ok(page) = std::fs::read_to_string(PAGE) else { return };
+    let [begin, end] = ["<!-- approximation -->\n", "<!-- /approximation -->"];
+    let (before, rest) = page.split_once(begin).unwrap();
+    let (quoted, after) = rest.split_once(end).unwrap();
+    let table = table(&known());
+    if std::env::var("SOTTOVOCE_UPDATE_DOCS").is_ok() {
+        std::fs::write(PAGE, format!("{before}{begin}{table}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(quoted, table);
+    }
+}
+
 /// The cases for which the formula was first tried: randomised response within 0.05 nats for 16 values and more,
 /// unary encoding within 0.05 √(a−1). Values with their standard errors, by long Monte Carlo runs.
 #[test]

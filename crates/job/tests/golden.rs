@@ -93,3 +93,34 @@ fn every_reference_value_is_met() {
     assert!(beyond.is_empty(), "{beyond:?}");
     assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
 }
+
+/// The approximation of every reference value at a number of users: the stated error covers at least 95 % of them.
+#[test]
+fn approximations_cover_the_reference() {
+    let (mut covered, mut outside) = (BTreeMap::<Metric, [usize; 2]>::new(), Vec::new());
+    for ((protocol_json, prior_json), expected) in entries() {
+        let prior = read_prior(&prior_json).unwrap();
+        let protocol = read_protocol(&protocol_json).unwrap().check(&prior.spec).unwrap().protocol;
+        let prior = prior.check(protocol.inputs()).unwrap();
+        let settings = Settings { choice: Choice::Approximation, ..Settings::default() };
+        let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap();
+        for entry in expected.iter().filter(|entry| entry.users.is_some()) {
+            let Ok(Value::Number(found)) = analysis.answer(entry.metric, entry.users).value else { continue };
+            if found.method != Method::Approximation {
+                continue;
+            }
+            let holds = (found.value - entry.value).abs() <= found.error + entry.error;
+            covered.entry(entry.metric).or_default()[usize::from(holds)] += 1;
+            if !holds {
+                outside.push(format!(
+                    "{} {} n = {:?} {protocol_json} {prior_json}: {found:?}, is {}",
+                    entry.id, entry.metric, entry.users, entry.value
+                ));
+            }
+        }
+    }
+    let [missed, held] = covered.values().fold([0, 0], |sum, found| [sum[0] + found[0], sum[1] + found[1]]);
+    println!("{covered:?}");
+    assert!(held > 300, "{covered:?}");
+    assert!(20 * missed <= held + missed, "{covered:?}\n{}", outside.join("\n"));
+}

@@ -17,15 +17,16 @@ Examples:
   sottovoce metrics -p protocol.toml --n 1000,1e6 --format json -o metrics.json
       Also the metrics for 1000 and for a million users, for a program to read.
 
-  sottovoce metrics -p oue:a=16,eps=2 --n 1e4 -m u_digit --tolerance 0.1 --time-limit 30
-      Monte Carlo, until the standard error is 0.1 nats or half a minute is over.
+  sottovoce metrics -p oue:a=16,eps=2 --n 1e4 -m u_digit --method monte-carlo
+      By Monte Carlo, to compare with the approximation.
 
   sottovoce metrics -p '{\"kind\":\"mixture\",\"weights\":[0.5,0.5],\"parts\":[
       {\"kind\":\"grr\",\"a\":4,\"epsilon\":1},{\"kind\":\"identity\",\"a\":4}]}' --format csv
       A combination of protocols, as a table for a spreadsheet.
 
 Metrics: ldp s_wc rank classes faithful h_x_given_p h_p c_mu s_mu u_as f_mu
-  tradeoff_u_as tradeoff_f_mu limit_u_distr limit_u_tally r_mu; with --n also
+  tradeoff_u_as tradeoff_f_mu limit_u_distr limit_u_tally r_mu
+  limit_i_y_t_given_p tally_constant; with --n also
   i_x_p h_t h_t_given_p h_x_given_t i_y_p i_y_t i_y_t_given_p i_y_x_given_t
   i_y_x i_y_x_given_p u_distr u_tally u_digit.
 Priors: jeffreys, symmetric:alpha=0.5, dirichlet:alpha=0.3/1.2/2.5, a file, or inline JSON.";

@@ -115,9 +115,9 @@ impl Place {
         (self.n as f64).ln()
     }
 
-    /// Whether the target is within two standard errors.
+    /// Whether the value may be on the other side of the target.
     fn doubtful(&self) -> bool {
-        self.excess.abs() <= self.reach()
+        self.certainty != Certainty::Exact && self.excess.abs() <= self.reach()
     }
 
     /// By how much the value may be off: two standard errors, or the calibrated error.

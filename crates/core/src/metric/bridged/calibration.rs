@@ -3,28 +3,32 @@
 //! The error was fitted to 120 random cases against exact or sampled values, and covers at least 95 % of 60 others
 //! (`tests/approximation.rs`; `cargo xtask calibrate` makes the values anew). It is the smallest of
 //! ```text
-//! 0.025 I                                    few reports: information is nearly additive
-//! (0.008 + 0.02/a) √(a−1) · f_ε · f_α        each value contributes an error of its own
+//! 0.03 I                                     few reports: information is nearly additive
+//! (0.009 + 0.025/a) √(a−1) · f_ε · f_α        each value contributes an error of its own
 //! 0.3 |I − asymptote|                        many reports: the difference tends to 0
 //! ```
 //! The first two are `1 + 50 δ` times larger, where `δ` is the relative error at `n = 1`, whose value is known. It is
-//! nearly 0 for protocols that treat all values alike, and large for a matrix whose report says much about some
-//! combination of frequencies and little about any one of them.
+//! nearly 0 for protocols that treat all values alike. A matrix whose report says much about some combination of
+//! frequencies and little about any one of them has a large `δ`; beyond 0.1 nothing is claimed but the bounds
+//! ```text
+//! 0 ≤ I(Y⃗;P) ≤ min(n I(Y;P), I(X⃗;P))
+//! ```
+//! which also limit the error of all others.
 //!
-//! `f_ε = max(1, ε/1.5)` with the level `ε` of the efficient channels, and 1 for randomised response, whose counts
+//! `f_ε = max(1, ε/1.3)` with the level `ε` of the efficient channels, and 1 for randomised response, whose counts
 //! tell all there is. `f_α = max(1, 0.5/α)` with the smallest parameter of the prior.
 
 use crate::model::prior::Dirichlet;
 use crate::model::protocol::{BitNoise, Protocol};
 
 /// Largest share of the information.
-const SHARE: f64 = 0.025;
+const SHARE: f64 = 0.03;
 
 /// Error of each value, for many and for few values.
-const EACH: [f64; 2] = [0.008, 0.02];
+const EACH: [f64; 2] = [0.009, 0.025];
 
 /// The level of a channel beyond which the error grows with it.
-const LEVEL: f64 = 1.5;
+const LEVEL: f64 = 1.3;
 
 /// The parameter of the prior below which the error grows.
 const PARAMETER: f64 = 0.5;
@@ -32,7 +36,10 @@ const PARAMETER: f64 = 0.5;
 /// How much the errors grow with the relative error at `n = 1`.
 const MISMATCH: f64 = 50.0;
 
-/// Share of the distance from the asymptote.
+/// The relative error at `n = 1` beyond which the approximation claims nothing.
+const LARGEST_MISMATCH: f64 = 0.1;
+
+/// Largest share of the distance from the asymptote.
 const DISTANCE: f64 = 0.3;
 
 /// The error that each value of a protocol under a prior contributes, added up.
@@ -40,6 +47,8 @@ const DISTANCE: f64 = 0.3;
 pub(super) struct Calibration {
     of_values: f64,
     share: f64,
+    /// Share of the distance from the asymptote.
+    distance: f64,
 }
 
 impl Calibration {
@@ -53,13 +62,18 @@ impl Calibration {
         };
         let smallest = dirichlet.alpha().iter().copied().fold(f64::INFINITY, f64::min);
         let by_parameter = (PARAMETER / smallest).max(1.0);
-        let factor = 1.0 + MISMATCH * mismatch;
+        let claims = mismatch <= LARGEST_MISMATCH;
+        let factor = if claims { 1.0 + MISMATCH * mismatch } else { f64::INFINITY };
         let each = (EACH[0] + EACH[1] / a) * by_level * by_parameter;
-        Calibration { of_values: factor * each * (a - 1.0).sqrt(), share: factor * SHARE }
+        let distance = if claims { DISTANCE } else { f64::INFINITY };
+        Calibration { of_values: factor * each * (a - 1.0).sqrt(), share: factor * SHARE, distance }
     }
 
     /// The error of `information`, given its asymptote.
     pub(super) fn error(&self, information: f64, asymptote: f64) -> f64 {
-        (self.share * information).min(self.of_values).min(DISTANCE * (information - asymptote).abs())
+        let parts =
+            [self.share * information, self.of_values, self.distance * (information - asymptote).abs()];
+        // `min` leaves out NaN: no distance from the asymptote, and nothing claimed.
+        parts.into_iter().fold(f64::INFINITY, f64::min)
     }
 }

@@ -33,6 +33,7 @@ mod two_valued;
 use super::average_privacy::given as leakage_given;
 use super::{Settings, growth_constant, private_leakage};
 use crate::information::binary_questions::BinaryQuestions;
+use crate::information::users_side;
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Component, Dirichlet, DirichletMixture, Prior};
@@ -45,7 +46,7 @@ use two_valued::TwoValued;
 #[derive(Debug)]
 pub(super) enum Bridged {
     /// Under a Dirichlet prior.
-    One(Bridge),
+    One(Box<Bridge>),
     /// Under a mixture of Dirichlet priors.
     Mixture(MixtureBridge),
 }
@@ -57,7 +58,9 @@ impl Bridged {
     /// The prior is not a mixture of Dirichlet distributions, or the protocol is not faithful.
     pub(super) fn new(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Self, Absence> {
         match prior {
-            Prior::Dirichlet(dirichlet) => Ok(Bridged::One(Bridge::new(protocol, dirichlet, settings)?)),
+            Prior::Dirichlet(dirichlet) => {
+                Ok(Bridged::One(Box::new(Bridge::new(protocol, dirichlet, settings)?)))
+            }
             Prior::DirichletMixture(mixture) => {
                 Ok(Bridged::Mixture(MixtureBridge::new(protocol, mixture, settings)?))
             }
@@ -110,6 +113,9 @@ pub(super) struct Bridge {
     overlap: Overlap,
     growth: Evaluation,
     calibration: Calibration,
+    /// The information of one report, if it is known.
+    one: Option<f64>,
+    dirichlet: Dirichlet,
 }
 
 impl Bridge {
@@ -135,17 +141,26 @@ impl Bridge {
         let mismatch =
             one.map_or(0.0, |one| (together - overlap.at(1.0) - one).abs() / one.max(f64::MIN_POSITIVE));
         let calibration = Calibration::new(protocol, dirichlet, &bits, mismatch);
-        Ok(Bridge { values, problems, overlap, growth, calibration })
+        let dirichlet = dirichlet.clone();
+        Ok(Bridge { values, problems, overlap, growth, calibration, one, dirichlet })
     }
 
     fn information(&self, n: u64) -> Evaluation {
         let nothing = Evaluation::closed_form(0.0, 0);
         let of_problem = |(problem, count): &(TwoValued, f64)| problem.information(n).times(*count);
         let sum = self.problems.iter().map(of_problem).fold(nothing, Evaluation::plus);
-        let value = (sum.value - self.overlap.at(n as f64)).max(0.0);
+        let most = self.bound(n);
+        let value = (sum.value - self.overlap.at(n as f64)).clamp(0.0, most);
         let asymptote = 0.5 * (self.values as f64 - 1.0) * (n as f64).ln() + self.growth.value;
         let error = self.calibration.error(value, asymptote) + sum.error + self.growth.error;
-        Evaluation::new(value, error.min(value), Method::Approximation)
+        Evaluation::new(value, error.min(value.max(most - value)), Method::Approximation)
+    }
+
+    /// `min(n I(Y;P), I(X⃗;P))`: reports are independent given `P`, and tell no more than the true values.
+    fn bound(&self, n: u64) -> f64 {
+        let truth = users_side(&self.dirichlet, n).distribution;
+        let reports = self.one.map_or(f64::INFINITY, |one| n as f64 * one);
+        reports.min(truth.value + truth.error).max(0.0)
     }
 }
 
