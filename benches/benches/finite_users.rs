@@ -6,16 +6,18 @@ use sottovoce::evaluation::Evaluation;
 use sottovoce::information::{
     Choice, InformationOptions, distribution_information, tally_information, tally_utility, users_side_of,
 };
+use sottovoce::metric::Settings;
 use sottovoce::numerics::special::ln_gamma;
-use sottovoce::{Prior, Protocol};
+use sottovoce::{Analysis, Metric, Prior, Protocol};
 use stopwatch::{full, once, peak_memory, quotable, ratio, rounded, shortest, two_digits, wanted};
 
-/// Parts can be named: `cargo bench -p sottovoce-benches --bench finite_users -- paper exact sampled reaches`.
+/// Parts can be named: `cargo bench -p sottovoce-benches --bench finite_users -- paper exact sampled approximated reaches`.
 fn main() {
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("paper", against_the_papers_sum),
         ("exact", exact_growth),
         ("sampled", sampled_growth),
+        ("approximated", approximated),
         ("reaches", reaches),
     ];
     for (name, part) in parts {
@@ -122,6 +124,58 @@ fn sampled_growth() {
     growth("OUE a = 16, to 0.05", "n", oue_users, &|n| (oue(16), n as u64, sampled));
     let oue_values: &[usize] = if full() { &[4, 16, 64] } else { &[4, 16] };
     growth("OUE n = 1000, to 0.05", "a", oue_values, &|a| (oue(a), 1000, sampled));
+}
+
+/// The approximation against Monte Carlo at the same error, and how its cost grows.
+fn approximated() {
+    println!(
+        "I(Y;P) by the approximation, and by Monte Carlo to the same error (a standard error), Jeffreys"
+    );
+    let of = |protocol: &Protocol, n: u64, choice: Choice, tolerance: Option<f64>| {
+        let prior = Prior::jeffreys(protocol.inputs()).unwrap();
+        let settings = Settings { choice, tolerance, ..Settings::default() };
+        let analysis = Analysis::with_settings(protocol, &prior, settings).unwrap();
+        analysis.answer(Metric::AggregatorDistribution, Some(n)).number().unwrap()
+    };
+    let named = [
+        ("GRR a = 16, eps = 1", Protocol::grr(16, 1.0).unwrap()),
+        ("OUE a = 16, eps = 2", Protocol::oue(16, 2.0).unwrap()),
+        ("LH a = 16, g = 4, eps = 1", Protocol::lh(16, 4, 1.0).unwrap()),
+        ("subset a = 16, k = 4, eps = 1", Protocol::subset(16, 4, 1.0).unwrap()),
+    ];
+    let mut ratios = Vec::new();
+    for (name, protocol) in &named {
+        for n in [1000, 10_000] {
+            let (fast, found) = once(|| of(protocol, n, Choice::Approximation, None));
+            let (slow, sampled) = once(|| of(protocol, n, Choice::MonteCarlo, Some(found.error)));
+            let ratio = ratio(slow, fast);
+            println!(
+                "  {name:<30} n = {n:<6} {fast:>9.1?}  {:.3} ± {:.3}   Monte Carlo {slow:>9.1?}  {:.3} ± {:.3}   ratio {ratio:.0}",
+                found.value, found.error, sampled.value, sampled.error
+            );
+            ratios.push(ratio);
+        }
+    }
+    let smallest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    quotable(
+        "i_y_p.approximation",
+        two_digits(smallest),
+        "how many times faster the approximation is than Monte Carlo at the same error, in the worst of eight cases with 16 values",
+    );
+    println!("\nI(Y;P) by the approximation, n = 10^7, Jeffreys");
+    for a in [10, 100, 1000] {
+        let protocols = [
+            ("GRR", Protocol::grr(a, 1.0).unwrap()),
+            ("OUE", Protocol::oue(a, 1.0).unwrap()),
+            ("LH, g = 4", Protocol::lh(a, 4, 1.0).unwrap()),
+            ("subset, k = a/4", Protocol::subset(a, a / 4, 1.0).unwrap()),
+        ];
+        for (name, protocol) in &protocols {
+            let (time, found) = once(|| of(protocol, 10_000_000, Choice::Approximation, None));
+            println!("  {name:<16} a = {a:<5} {time:>9.1?}  {:.2} ± {:.2}", found.value, found.error);
+        }
+    }
+    println!();
 }
 
 /// A protocol that reports a bit, which is set with a different probability for each value.
