@@ -93,8 +93,8 @@ impl Chooser<'_> {
             }
             Wanted::Accuracy(wanted) => self.simulated_level(family, wanted, most),
             Wanted::Utility(target) => {
-                let level = |choice: Choice| self.level_of_metric(family, target, most, choice);
-                level(Choice::Approximation).or_else(|| level(Choice::Asymptote)).map(Reached::from)
+                let level = |choice: &Choice| self.level_of_metric(family, target, most, *choice);
+                self.search_choices().iter().find_map(level).map(Reached::from)
             }
         }
     }

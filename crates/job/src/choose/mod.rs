@@ -524,13 +524,22 @@ impl Chooser<'_> {
         let (Some(target), Some(found)) = (self.job.target(), best.counted()) else { return (None, None) };
         let enough = (!in_doubt(&found, target.value())).then_some(found.value >= target.value());
         let protocol = best.candidate.protocol.clone().into();
-        let needed = |choice: Choice| {
-            let settings = Settings { choice, ..self.job.settings };
+        let needed = |choice: &Choice| {
+            let settings = Settings { choice: *choice, ..self.job.settings };
             let subject = Subject::new(&protocol, &self.job.written_prior, settings).ok()?;
             let report = UsersJob::new(subject, target.into()).ok()?.run(&unobserved).ok()?;
             report.needed.found.ok().map(|found| found.n)
         };
-        (enough, needed(Choice::Approximation).or_else(|| needed(Choice::Asymptote)))
+        (enough, self.search_choices().iter().find_map(needed))
+    }
+
+    /// The methods by which numbers of users and levels are searched for, in this order: the approximation, and the asymptote where there is none
+    /// or where it is asked for.
+    fn search_choices(&self) -> &'static [Choice] {
+        match self.job.settings.choice {
+            Choice::Asymptote => &[Choice::Asymptote],
+            _ => &[Choice::Approximation, Choice::Asymptote],
+        }
     }
 }
 
