@@ -498,3 +498,18 @@ fn one_report_of_many_outputs_is_counted_exactly() {
     let found = value(Metric::AggregatorDistribution, Some(1));
     assert!((found / expected - 1.0).abs() < 1e-10, "{found} {expected}");
 }
+
+/// A single report of unary encoding by Monte Carlo: it may have no bit set, which is as if nobody had reported a pattern. Within 4 standard
+/// errors of the closed form (false alarm 6e-5, fixed seed).
+#[test]
+fn one_report_by_monte_carlo() {
+    let (protocol, prior) = (Protocol::oue(16, 2.0).unwrap(), Prior::jeffreys(16).unwrap());
+    let options =
+        InformationOptions { choice: Choice::MonteCarlo, tolerance: 0.002, ..InformationOptions::default() };
+    let sampled = distribution_information(&protocol, &prior, 1, &options).unwrap();
+    let settings = sottovoce::metric::Settings { choice: Choice::Automatic, ..Default::default() };
+    let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap();
+    let exact = analysis.answer(Metric::AggregatorDistribution, Some(1)).number().unwrap();
+    assert!(exact.error < 1e-9, "{exact:?}");
+    assert!((sampled.value - exact.value).abs() < 4.0 * sampled.error, "{sampled:?} {exact:?}");
+}

@@ -20,7 +20,7 @@
 //! | enumeration of all tallies | any protocol and prior | `b C(n+a, a) C(n+b, b)` steps |
 //! | one-dimensional sums | two outputs: `I(Y⃗;P)`, and `I(Y⃗;T)` of two inputs | `O(√n)` evidences; `n = 10^6`: about a second |
 //! | Monte Carlo with exact evidence | GRR, the identity protocol, point priors | GRR `a = 16, n = 10^4` to ±0.012: 2 s; `a = 128, n = 10^5` to ±0.01: 14 s |
-//! | Monte Carlo along a path; component by component under mixture priors | everything else, `I(Y⃗;P)` | OUE `a = 16, n = 10^4` to ±0.05: 31 s; 8×4 matrix, `n = 10^6` to ±0.02: 66 s; LH `a = 64, n = 10^4` to ±0.1: 113 s |
+//! | Monte Carlo along a path; component by component under mixture priors | everything else, `I(Y⃗;P)` | one thread: OUE `a = 16, n = 10^4` to ±0.024: 1.6 s; subset `a = 12, n = 3000` to ±0.018: 0.2 s; a random matrix, `a = 8, b = 10, n = 10^4` to ±0.024: 17 s |
 //! | Monte Carlo over assignments | everything else, `I(Y⃗;T) − I(Y⃗;P)` | OUE `a = 16, n = 10^4` to ±0.02: 11 s beside other work |
 //!
 //! Errors are standard errors; times are for two cores (`tests/finite_users.rs`, full run).

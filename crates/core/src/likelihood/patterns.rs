@@ -295,7 +295,7 @@ impl Likelihood for Patterns {
         let pairs = (members as f64 / patterns as f64).powi(2) / 2.0 * patterns as f64;
         let stride = (pairs / MAX_PAIRS).ceil().max(1.0) as usize;
         // Few chunks, because each has its own matrix.
-        let size = patterns.div_ceil(8).next_multiple_of(stride);
+        let size = patterns.div_ceil(8).max(1).next_multiple_of(stride);
         let ranges: Vec<_> =
             (0..patterns).step_by(size).map(|start| start..(start + size).min(patterns)).collect();
         let parts: Vec<Pairs> =

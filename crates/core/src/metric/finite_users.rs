@@ -136,14 +136,14 @@ impl Question<'_> {
     /// `I(Y⃗;T|P)` from its limit for many users.
     ///
     /// The limit is reached like `1/n` from the leakage of one user, at `n = 1`. The error is calibrated with
-    /// `a` values: `(3 + a/4)/n` of the difference (`tests/tally_constant.rs`).
+    /// `a` values: `(4 + a/4)/n` of the difference (`tests/tally_constant.rs`).
     fn group_approximation(&self) -> Result<Evaluation, Absence> {
         let classes = self.protocol.classes()? as f64;
         let constant = group_constant(self.protocol, self.prior, self.settings)?;
         let users = self.n as f64;
         let limit = constant.plus(Evaluation::closed_form(0.5 * (classes - 1.0) * users.ln(), 1));
         let leakage = self.leakage.clone()?.value;
-        let share = ((3.0 + 0.25 * self.protocol.inputs() as f64) / users).min(1.0);
+        let share = ((4.0 + 0.25 * self.protocol.inputs() as f64) / users).min(1.0);
         let most = users_group(self.prior, self.n).map_or(f64::INFINITY, |group| group.value);
         let error = limit.error + (limit.value - leakage).abs() * share;
         Ok(Evaluation::new(limit.value.clamp(0.0, most), error, Method::Approximation))

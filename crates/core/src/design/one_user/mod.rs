@@ -122,10 +122,17 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
 fn of_components(components: &PriorComponents<'_>, direction: &Direction) -> f64 {
     let base = direction.base();
     let parts = components.iter().map(|(weight, dirichlet)| {
-        let pairs: Vec<_> =
-            dirichlet.alpha().iter().zip(&direction.offsets).map(|(alpha, d)| (*alpha, d / base)).collect();
-        let form = LinearForm::from_deviations(&pairs);
-        (weight, base * form.ln_mean().exp(), form.mean_excess().value)
+        let pairs = |values: &[f64]| {
+            dirichlet.alpha().iter().copied().zip(values.iter().copied()).collect::<Vec<_>>()
+        };
+        // At levels far above 30 the smallest entry is lost in rounding, and nothing cancels.
+        let (form, scale) = if base > 0.0 {
+            let deviations: Vec<f64> = direction.offsets.iter().map(|d| d / base).collect();
+            (LinearForm::from_deviations(&pairs(&deviations)), base)
+        } else {
+            (LinearForm::from_coefficients(&pairs(&direction.values)), 1.0)
+        };
+        (weight, scale * form.ln_mean().exp(), form.mean_excess().value)
     });
     let parts: Vec<_> = parts.collect();
     let mean: f64 = parts.iter().map(|(weight, mean, _)| *weight * mean).sum();
