@@ -148,12 +148,24 @@ fn a_metric_that_would_take_too_much_is_left_out() {
 
 /// Computations of a minute or more, each of another kind.
 const LONG: &[&[&str]] = &[
-    &["users", "-p", "oue:a=16,eps=2", "--digits", "1", "--method", "monte-carlo"],
+    &["users", "-p", "oue:a=16,eps=2", "--digits", "1", "--method", "monte-carlo", "--tolerance", "1e-4"],
     &["metrics", "-p", "oue:a=1024,eps=1", "--n", "1000", "--method", "monte-carlo"],
     &["metrics", "-p", "subset:a=4096,k=1000,eps=1"],
-    &["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p", "--method", "exact"],
+    &[
+        "metrics",
+        "-p",
+        "grr:a=3,eps=1",
+        "--n",
+        "1e10",
+        "-m",
+        "i_y_p",
+        "--method",
+        "monte-carlo",
+        "--tolerance",
+        "1e-5",
+    ],
     &["metrics", "-p", "lh:a=100000,eps=1", "-m", "u_as"],
-    &["split", "-p", "oue:a=64,eps=1", "--n", "10000", "--method", "monte-carlo"],
+    &["split", "-p", "oue:a=64,eps=1", "--n", "10000", "--method", "monte-carlo", "--tolerance", "1e-3"],
     &["posterior", "-p", "grr:a=65536,eps=1", "-t", FEW_REPORTS],
     &[
         "posterior",
@@ -303,7 +315,19 @@ fn bounds_of_memory_hold() {
         ),
         (
             of_metric("grr:a=3,eps=1", Metric::AggregatorDistribution, Some(10_000_000_000)),
-            vec!["metrics", "-p", "grr:a=3,eps=1", "--n", "1e10", "-m", "i_y_p", "--method", "exact"],
+            vec![
+                "metrics",
+                "-p",
+                "grr:a=3,eps=1",
+                "--n",
+                "1e10",
+                "-m",
+                "i_y_p",
+                "--method",
+                "monte-carlo",
+                "--tolerance",
+                "1e-5",
+            ],
         ),
         (
             of_protocol("grr:a=131072,eps=1", |p| estimate_bytes(p, 3)),

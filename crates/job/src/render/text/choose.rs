@@ -126,12 +126,14 @@ fn is_it_enough(report: &ChooseReport) -> Option<String> {
 
 /// Whether the users are enough for a utility, and how many would be.
 fn target_verdict(report: &ChooseReport) -> String {
-    // An asymptote that contradicts the number itself is of no use.
+    // A number of users that contradicts the verdict is of no use: the verdict may be exact, and the search is not.
     let agrees = |needed: &u64| report.enough.is_none_or(|enough| enough == (*needed <= report.n));
+    let asymptotic = report.best.counted().is_some_and(|found| found.method == Method::Asymptote);
+    let about = if asymptotic { "asymptotically, about" } else { "about" };
     let needed = report
         .needed
         .filter(agrees)
-        .map(|n| format!("; asymptotically, about {n} users {}", enough_words(report)))
+        .map(|n| format!("; {about} {n} users {}", enough_words(report)))
         .unwrap_or_default();
     match (report.wanted, report.enough) {
         (None, _) => String::new(),
