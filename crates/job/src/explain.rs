@@ -209,7 +209,7 @@ pub fn explanation(metric: Metric) -> Explanation {
         ),
         Metric::GroupInformationLimit => of(
             "lim of I(Y;T|P) = (1/2) E ln [ det J_X(P) / det(J_X(P) - J_Y(P)) ], with the Fisher information J_X of a true value and J_Y of a report",
-            "What many reports tell about who is in this group of users, beyond what they tell about the distribution. It is finite unless outputs fall into several classes, and is reached with few users.",
+            "What many reports tell about who is in this group of users, beyond what they tell about the distribution. It is finite unless outputs fall into several classes. At levels up to 4 it is reached with few users.",
             "0 to infinity",
             "as u_as: the mean of a log-determinant over the prior",
             "Thm. \"growth of I(Y;T)\"; closed form in docs/derivations.md",

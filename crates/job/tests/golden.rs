@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 use sottovoce::information::Choice;
 use sottovoce::metric::{Absence, Settings, Value};
-use sottovoce::{Analysis, Method, Metric};
+use sottovoce::{Analysis, Method, Metric, Prior, Protocol};
 use sottovoce_job::{read_prior, read_protocol};
 
 /// Largest deviation allowed to a deterministic value, in nats, whatever error it states; relative above 1.
@@ -42,6 +42,14 @@ fn entries() -> BTreeMap<(String, String), Vec<Entry>> {
     cases
 }
 
+/// The protocol and the prior of a case.
+fn read(protocol_json: &str, prior_json: &str) -> (Protocol, Prior) {
+    let prior = read_prior(prior_json).unwrap();
+    let protocol = read_protocol(protocol_json).unwrap().check(&prior.spec).unwrap().protocol;
+    let prior = prior.check(protocol.inputs()).unwrap();
+    (protocol, prior)
+}
+
 /// What is wrong with an answer, or nothing.
 fn mistake(found: &Result<Value, Absence>, expected: &Entry) -> Option<String> {
     let (value, error, method) = match found {
@@ -70,9 +78,7 @@ fn every_reference_value_is_met() {
     let (mut checked, mut beyond) = (BTreeMap::<Metric, usize>::new(), BTreeMap::<Metric, usize>::new());
     let mut mistakes = Vec::new();
     for ((protocol_json, prior_json), expected) in entries() {
-        let prior = read_prior(&prior_json).unwrap();
-        let protocol = read_protocol(&protocol_json).unwrap().check(&prior.spec).unwrap().protocol;
-        let prior = prior.check(protocol.inputs()).unwrap();
+        let (protocol, prior) = read(&protocol_json, &prior_json);
         let settings = Settings { choice: Choice::Exact, ..Settings::default() };
         let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap();
         for entry in &expected {
@@ -99,9 +105,7 @@ fn every_reference_value_is_met() {
 fn approximations_cover_the_reference() {
     let (mut covered, mut outside) = (BTreeMap::<Metric, [usize; 2]>::new(), Vec::new());
     for ((protocol_json, prior_json), expected) in entries() {
-        let prior = read_prior(&prior_json).unwrap();
-        let protocol = read_protocol(&protocol_json).unwrap().check(&prior.spec).unwrap().protocol;
-        let prior = prior.check(protocol.inputs()).unwrap();
+        let (protocol, prior) = read(&protocol_json, &prior_json);
         let settings = Settings { choice: Choice::Approximation, ..Settings::default() };
         let analysis = Analysis::with_settings(&protocol, &prior, settings).unwrap();
         for entry in expected.iter().filter(|entry| entry.users.is_some()) {

@@ -242,6 +242,9 @@ fn of_erasure(question: &Question<'_>) -> Option<Evaluation> {
     if question.tally || !exact_allowed(question.options) {
         return None;
     }
+    if erasure.reveal() == 0.0 {
+        return Some(NOTHING);
+    }
     let bend = 0.0625 * (prior.alpha().len() as f64 - 1.0);
     let told = |count: f64| if count < 1.0 { NOTHING } else { users_side(prior, count as u64).distribution };
     let node = |(count, weight): &(f64, f64)| {

@@ -50,6 +50,12 @@ const MOST_CHECKED: f64 = 4e5;
 /// Draws of such a run.
 const CHECK_DRAWS: u64 = 64;
 
+/// Smallest parameter, largest ratio of parameters and highest level for which the error of the limit of `I(Y⃗;T|P)` was calibrated.
+const GROUP_CALIBRATED: [f64; 3] = [0.5, 4.0, 4.0];
+
+/// Rounding of a sampled `I(Y⃗;P)`, for each report: randomised response on three values was off by `1.6e-14 n` for `n` from 10¹⁰ to 10¹².
+const SAMPLED_ROUNDING: f64 = 2e-14;
+
 /// Default error of `U^distr` and of `U^tally`.
 const SHARE_TOLERANCE: f64 = 0.002;
 
@@ -144,17 +150,47 @@ impl Question<'_> {
         let limit = constant.plus(Evaluation::closed_form(0.5 * (classes - 1.0) * users.ln(), 1));
         let leakage = self.leakage.clone()?.value;
         let share = ((4.0 + 0.25 * self.protocol.inputs() as f64) / users).min(1.0);
-        let most = users_group(self.prior, self.n).map_or(f64::INFINITY, |group| group.value);
-        let error = limit.error + (limit.value - leakage).abs() * share;
-        Ok(Evaluation::new(limit.value.clamp(0.0, most), error, Method::Approximation))
+        let most = users_group(self.prior, self.n).map_or(f64::INFINITY, |group| group.value.max(0.0));
+        let value = limit.value.clamp(0.0, most);
+        // Between 0 and H(T|P) in any case.
+        let widest = value.max(most - value);
+        let calibrated = limit.error + (limit.value - leakage).abs() * share;
+        let error = if self.group_is_calibrated() { calibrated.min(widest) } else { widest };
+        Ok(Evaluation::new(value, error, Method::Approximation))
+    }
+
+    /// Whether the error of the limit of `I(Y⃗;T|P)` was calibrated for such a protocol and prior. Outputs in several classes, low privacy and
+    /// rare values need many more users: for randomised response with `ε = 8` and `Beta(0.3, 5)` the limit is still missed by 4 % at `n = 1000`.
+    fn group_is_calibrated(&self) -> bool {
+        let parameters: Vec<f64> = self
+            .prior
+            .dirichlets()
+            .unwrap_or_default()
+            .into_iter()
+            .flat_map(|(_, dirichlet)| dirichlet.alpha().to_vec())
+            .collect();
+        let smallest = parameters.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = parameters.iter().copied().fold(0.0, f64::max);
+        let [least_parameter, most_uneven, highest_level] = GROUP_CALIBRATED;
+        smallest >= least_parameter
+            && largest <= most_uneven * smallest
+            && self.protocol.level().is_ok_and(|level| level <= highest_level)
+            && self.protocol.classes().is_ok_and(|classes| classes == 1)
     }
 
     /// `I(Y⃗;P)` by the chosen method.
     fn information(&self) -> Result<Evaluation, Absence> {
         self.observed(Metric::AggregatorDistribution, |options| {
-            Ok(distribution_information(self.protocol, self.prior, self.n, options)?
-                .of_rounded(self.rounding()))
+            let found = distribution_information(self.protocol, self.prior, self.n, options)?;
+            Ok(self.with_rounding(found).of_rounded(self.rounding()))
         })
+    }
+
+    /// Log-likelihoods of `n` reports are sums of size `n`, and their rounding does not average out over draws.
+    fn with_rounding(&self, found: Evaluation) -> Evaluation {
+        let rounding =
+            if found.method == Method::MonteCarlo { SAMPLED_ROUNDING * self.n as f64 } else { 0.0 };
+        Evaluation { error: found.error.hypot(rounding), ..found }
     }
 
     /// Computes `metric` with progress for the observer, unless the observer stops it before it starts.

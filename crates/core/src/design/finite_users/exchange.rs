@@ -28,33 +28,40 @@ pub(super) struct Found {
     pub value: f64,
     /// How many protocols were evaluated.
     pub evaluated: usize,
+    pub interrupted: bool,
 }
 
 /// Mixtures of some protocols, judged by a function.
 pub(super) struct Exchange<'a> {
     parts: Vec<Protocol>,
     value: &'a dyn Fn(&Protocol) -> Option<f64>,
+    /// Hears how many protocols were evaluated; whether to stop.
+    is_interrupted: &'a dyn Fn(usize) -> bool,
     evaluated: Cell<usize>,
+    interrupted: Cell<bool>,
 }
 
 impl<'a> Exchange<'a> {
-    pub(super) fn new(parts: Vec<Protocol>, value: &'a dyn Fn(&Protocol) -> Option<f64>) -> Self {
-        Exchange { parts, value, evaluated: Cell::new(0) }
+    pub(super) fn new(
+        parts: Vec<Protocol>,
+        value: &'a dyn Fn(&Protocol) -> Option<f64>,
+        is_interrupted: &'a dyn Fn(usize) -> bool,
+    ) -> Self {
+        Exchange { parts, value, is_interrupted, evaluated: Cell::new(0), interrupted: Cell::new(false) }
     }
 
-    /// A mixture that no exchange makes better. `is_interrupted` hears how many protocols were evaluated and what the last
-    /// round gained.
+    /// A mixture that no exchange makes better, or the best one when the search was interrupted.
     ///
     /// # Errors
     /// No part has a value.
-    pub(super) fn best(&self, is_interrupted: &dyn Fn(usize, f64) -> bool) -> Result<Found> {
+    pub(super) fn best(&self) -> Result<Found> {
         let (mut weights, mut best) = self.best_part()?;
         for _ in 0..ROUNDS {
             let before = best;
             for part in 0..self.parts.len() {
                 check();
-                if is_interrupted(self.evaluated.get(), best - before) {
-                    return self.found(&weights);
+                if self.interrupted.get() {
+                    return self.found(&weights, best);
                 }
                 if let Some((moved, value)) = self.exchanged(&weights, part, best) {
                     (weights, best) = (moved, value);
@@ -64,7 +71,7 @@ impl<'a> Exchange<'a> {
                 break;
             }
         }
-        self.found(&weights)
+        self.found(&weights, best)
     }
 
     /// All weight on the best part.
@@ -96,14 +103,20 @@ impl<'a> Exchange<'a> {
     }
 
     fn of(&self, weights: &[f64]) -> f64 {
+        // The first part always has a value, so that there is something to return.
+        if self.evaluated.get() > 0 && (self.interrupted.get() || (self.is_interrupted)(self.evaluated.get()))
+        {
+            self.interrupted.set(true);
+            return f64::NEG_INFINITY;
+        }
         self.evaluated.set(self.evaluated.get() + 1);
         let value = self.mixture(weights).ok().and_then(|protocol| (self.value)(&protocol));
         value.filter(|value| !value.is_nan()).unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn found(&self, weights: &[f64]) -> Result<Found> {
-        let value = self.of(weights);
-        Ok(Found { protocol: self.mixture(weights)?, value, evaluated: self.evaluated.get() })
+    fn found(&self, weights: &[f64], value: f64) -> Result<Found> {
+        let (evaluated, interrupted) = (self.evaluated.get(), self.interrupted.get());
+        Ok(Found { protocol: self.mixture(weights)?, value, evaluated, interrupted })
     }
 
     /// The mixture, without mixtures inside it; one part alone is itself.
@@ -170,11 +183,12 @@ mod tests {
             let (first, third) = (weight(protocol, 1), weight(protocol, 3));
             Some(-(first - 0.3).powi(2) - (third - 0.7).powi(2))
         };
-        let found = Exchange::new(parts, &value).best(&|_, _| false).unwrap();
+        let found = Exchange::new(parts, &value, &|_| false).best().unwrap();
         assert!(found.value > -2e-3, "{:?}", found.protocol);
-        let stopped = Exchange::new(vec![Protocol::grr(3, 1.0).unwrap()], &|_| Some(1.0)).best(&|_, _| true);
-        assert_eq!(stopped.unwrap().protocol, Protocol::grr(3, 1.0).unwrap());
-        let unknown = Exchange::new(vec![Protocol::grr(3, 1.0).unwrap()], &|_| None).best(&|_, _| false);
+        let stopped = Exchange::new(vec![Protocol::grr(3, 1.0).unwrap()], &|_| Some(1.0), &|_| true).best();
+        let stopped = stopped.unwrap();
+        assert!(stopped.interrupted && stopped.protocol == Protocol::grr(3, 1.0).unwrap());
+        let unknown = Exchange::new(vec![Protocol::grr(3, 1.0).unwrap()], &|_| None, &|_| false).best();
         assert!(matches!(unknown, Err(Error::DesignNotConverged)));
     }
 }

@@ -104,16 +104,20 @@ pub fn best_for_users(
     let search = Search { prior, requirement, n, effort };
     let candidates = search.elementary(&asymptotic.protocol)?;
     let value = |protocol: &Protocol| search.approximation(protocol);
-    let found =
-        Exchange::new(candidates, &value).best(&|evaluated, gain| effort.is_interrupted(evaluated, gain))?;
+    // The gap is not known: this is a search.
+    let is_interrupted = |evaluated: usize| effort.is_interrupted(evaluated, f64::INFINITY);
+    let found = Exchange::new(candidates, &value, &is_interrupted).best()?;
     let asymptotic_value = search.approximation(&asymptotic.protocol).unwrap_or(f64::NEG_INFINITY);
     let gain = found.value - asymptotic_value;
     let (mut protocol, mut information, asymptotic_information) = if gain < NEGLIGIBLE_GAIN {
-        let information = search.information(&asymptotic.protocol, Choice::Automatic);
+        let choice = if found.interrupted { Choice::Approximation } else { Choice::Automatic };
+        let information = search.information(&asymptotic.protocol, choice);
         let information = information.ok_or(Error::DesignNotConverged)?;
         (asymptotic.protocol.clone(), information, information)
     } else {
-        let (information, there) = search.compared(&found.protocol, &asymptotic.protocol, gain)?;
+        let affordable = !found.interrupted;
+        let (information, there) =
+            search.compared(&found.protocol, &asymptotic.protocol, gain, affordable)?;
         (found.protocol, information, there)
     };
     if information.value < asymptotic_information.value {
@@ -150,6 +154,7 @@ impl Search<'_> {
         found: &Protocol,
         asymptotic: &Protocol,
         gain: f64,
+        affordable: bool,
     ) -> Result<(Evaluation, Evaluation)> {
         let a = self.prior.inputs() as f64;
         let tolerance = (SAMPLED_SHARE * gain).max(LEAST_TOLERANCE);
@@ -162,7 +167,7 @@ impl Search<'_> {
             ..InformationOptions::default()
         };
         let sampled = |protocol: &Protocol| {
-            let affordable = self.n as f64 * a <= MOST_SAMPLED;
+            let affordable = affordable && self.n as f64 * a <= MOST_SAMPLED;
             let found = || distribution_information(protocol, self.prior, self.n, &options).ok();
             affordable.then(found).flatten().filter(|found| found.value.is_finite())
         };

@@ -18,10 +18,11 @@ use super::symmetry::Symmetry;
 use super::tolerances::Tolerances;
 use super::toward_privacy::within_level;
 use crate::model::error::{Error, Result};
-use crate::model::prior::Prior;
+use crate::model::prior::{Dirichlet, Prior};
 use crate::model::protocol::Protocol;
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::excess_entropy;
+use crate::numerics::stop::check;
 use simplex_method::LinearProgram;
 
 /// The protocol whose single report has the most information about `P`.
@@ -81,10 +82,24 @@ pub fn best_for_one_user(prior: &Prior, epsilon: f64) -> Result<OneUserDesign> {
 /// The best subset selection, under a prior that treats all values alike.
 fn best_subset_selection(prior: &Prior, epsilon: f64) -> Result<OneUserDesign> {
     let (inputs, cone) = (prior.inputs(), Cone::new(Some(epsilon)));
+    let components = prior.dirichlets().ok_or(Error::DesignPrior)?;
+    // Of the `a` values, `k` have one entry and the others another: two values with the sums of their parameters stand for them.
     let of_size = |k: usize| {
-        let members: Vec<bool> = (0..inputs).map(|x| x < k).collect();
+        check();
+        let (members, others) = (k as f64, (inputs - k) as f64);
+        let mean = (members + others * cone.floor) / inputs as f64;
+        let direction =
+            Direction { values: vec![1.0 / mean, cone.floor / mean], offsets: vec![cone.span / mean, 0.0] };
+        let merged = |(weight, dirichlet): &(f64, &Dirichlet)| {
+            let alpha = dirichlet.alpha()[0];
+            Ok((*weight, Dirichlet::new(vec![members * alpha, others * alpha])?))
+        };
+        let merged = components.iter().map(merged).collect::<Result<Vec<(f64, Dirichlet)>>>()?;
         // The weights of an orbit of directions of mean one sum to 1.
-        information(prior, &cone.vertex(&members))
+        Ok(of_components(
+            &merged.iter().map(|(weight, part)| (*weight, part)).collect::<Vec<_>>(),
+            &direction,
+        ))
     };
     let values = (1..inputs).map(of_size).collect::<Result<Vec<f64>>>()?;
     let size = 1 + (0..values.len()).max_by(|l, r| values[*l].total_cmp(&values[*r])).unwrap_or(0);

@@ -1,4 +1,5 @@
-//! The bridged approximation of `I(Y⃗;P)`: exact for two values, and at `n = 0`, `n = 1` and `n → ∞` for more.
+//! The bridged approximation of `I(Y⃗;P)`: exact at `n = 0` and `n → ∞`, nearly so at `n = 1` for protocols that treat values
+//! alike, and at all `n` for two values, two outputs and a symmetric prior.
 //!
 //! # Formula
 //! For each value `x` take the two-valued problem "is it `x` or not?", with the channel that knows as much about
@@ -13,8 +14,8 @@
 //! B(1) = Σ_x I_x(1) − I(Y;P)                      from the information of one report, which is an integral
 //! ```
 //! Between these `B` is the information of one more two-valued problem, with a prior `Beta(s, s)`, seen `ρ n`
-//! times: `ρ` follows from the limit and `s` from `B(1)`. For two values this is exact (`s = α`, `ρ = 1`,
-//! `B = I_x`). As `s` grows it tends to the information of a Gaussian problem, `½ ln(1 + n e^{−2c})`, which is
+//! times: `ρ` follows from the limit and `s` from `B(1)`. For two values, two outputs and a
+//! symmetric prior this is exact (`s = α`, `ρ = 1`, `B = I_x`). As `s` grows it tends to the information of a Gaussian problem, `½ ln(1 + n e^{−2c})`, which is
 //! used where `B(1)` asks for no more.
 //!
 //! # Why it works
@@ -113,8 +114,8 @@ pub(super) struct Bridge {
     overlap: Overlap,
     growth: Evaluation,
     calibration: Calibration,
-    /// The information of one report, if it is known.
-    one: Option<f64>,
+    /// The most that one report can tell, if it is known.
+    most_of_one: Option<f64>,
     dirichlet: Dirichlet,
 }
 
@@ -135,14 +136,16 @@ impl Bridge {
         let constants = sum(&TwoValued::growth_constant);
         let limit = growth.plus(constants.times(-1.0));
         let together = sum(&|problem| problem.information(1)).value;
-        let one = one_report(protocol, &prior, settings).ok().map(|one| one.value);
+        let report = one_report(protocol, &prior, settings).ok();
+        let one = report.map(|report| report.value);
         let smallest = dirichlet.alpha().iter().copied().fold(f64::INFINITY, f64::min);
         let overlap = Overlap::new(&bits, limit, one.map(|one| together - one), smallest);
         let mismatch =
             one.map_or(0.0, |one| (together - overlap.at(1.0) - one).abs() / one.max(f64::MIN_POSITIVE));
         let calibration = Calibration::new(protocol, dirichlet, &bits, mismatch);
         let dirichlet = dirichlet.clone();
-        Ok(Bridge { values, problems, overlap, growth, calibration, one, dirichlet })
+        let most_of_one = report.map(|report| report.value + report.error);
+        Ok(Bridge { values, problems, overlap, growth, calibration, most_of_one, dirichlet })
     }
 
     fn information(&self, n: u64) -> Evaluation {
@@ -159,7 +162,7 @@ impl Bridge {
     /// `min(n I(Y;P), I(X⃗;P))`: reports are independent given `P`, and tell no more than the true values.
     fn bound(&self, n: u64) -> f64 {
         let truth = users_side(&self.dirichlet, n).distribution;
-        let reports = self.one.map_or(f64::INFINITY, |one| n as f64 * one);
+        let reports = self.most_of_one.map_or(f64::INFINITY, |one| n as f64 * one);
         reports.min(truth.value + truth.error).max(0.0)
     }
 }

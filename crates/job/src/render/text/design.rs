@@ -123,7 +123,7 @@ fn search(result: &SearchResult) -> String {
     let SearchResult { users, information, gain, bound, evaluated, .. } = result;
     let told = with_error(information.value, information.error);
     let checked = match information.method {
-        Method::Approximation => "by approximation; more users than can be sampled",
+        Method::Approximation => "by approximation, with its error",
         Method::MonteCarlo => "by Monte Carlo, with its standard error",
         _ => "exactly",
     };

@@ -33,8 +33,11 @@ fn absent_alike(left: &MetricEvaluation, right: &MetricEvaluation) -> bool {
     left.answer.value.is_err() && left.answer == right.answer
 }
 
+/// Columns of the names in a terminal. Longer ones take what they need and a space.
+const NAME_COLUMNS: usize = 15;
+
 fn listing(group: &[MetricEvaluation]) -> Listing {
-    let mut listing = Listing::default().in_terminal(15).column("metric", 13).in_terminal(25);
+    let mut listing = Listing::default().in_terminal(NAME_COLUMNS).column("metric", 13).in_terminal(25);
     listing = listing.on_page("value").on_page("measured in").on_page("error").column("method", 0);
     for alike in group.chunk_by(absent_alike) {
         for (position, evaluation) in alike.iter().enumerate() {
