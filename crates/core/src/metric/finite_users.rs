@@ -142,7 +142,7 @@ impl Question<'_> {
     /// `I(Y⃗;T|P)` from its limit for many users.
     ///
     /// The limit is reached like `1/n` from the leakage of one user, at `n = 1`. The error is calibrated with
-    /// `a` values: `(4 + a/4)/n` of the difference (`tests/tally_constant.rs`).
+    /// `a` values: `(4 + a/4)/n` of the difference and of a quarter of the limit (`tests/tally_constant.rs`).
     fn group_approximation(&self) -> Result<Evaluation, Absence> {
         let classes = self.protocol.classes()? as f64;
         let constant = group_constant(self.protocol, self.prior, self.settings)?;
@@ -154,7 +154,7 @@ impl Question<'_> {
         let value = limit.value.clamp(0.0, most);
         // Between 0 and H(T|P) in any case.
         let widest = value.max(most - value);
-        let calibrated = limit.error + (limit.value - leakage).abs() * share;
+        let calibrated = limit.error + ((limit.value - leakage).abs() + 0.25 * limit.value.abs()) * share;
         let error = if self.group_is_calibrated() { calibrated.min(widest) } else { widest };
         Ok(Evaluation::new(value, error, Method::Approximation))
     }

@@ -19,9 +19,11 @@
 mod elementary;
 mod exchange;
 
+use std::ops::ControlFlow;
+
 use super::problem::symmetry_of;
 use super::{Design, Effort, Requirement, best_for_one_user, best_protocol};
-use crate::information::{Choice, InformationOptions, distribution_information, users_side_of};
+use crate::information::{Choice, InformationOptions, Sampling, distribution_information, users_side_of};
 use crate::metric::{Analysis, Metric, Settings};
 use crate::model::error::{Error, Result};
 use crate::model::evaluation::Evaluation;
@@ -158,7 +160,12 @@ impl Search<'_> {
     ) -> Result<(Evaluation, Evaluation)> {
         let a = self.prior.inputs() as f64;
         let tolerance = (SAMPLED_SHARE * gain).max(LEAST_TOLERANCE);
+        let hear = |_: &Sampling| match self.effort.is_interrupted(0, f64::INFINITY) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
         let options = InformationOptions {
+            observer: Some(&hear),
             choice: Choice::Automatic,
             tolerance,
             draws: MOST_DRAWS,

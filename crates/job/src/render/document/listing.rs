@@ -105,7 +105,11 @@ impl Listing {
             let cells: Vec<String> = self
                 .in_terminal_of(cells)
                 .zip(&widths)
-                .map(|(cell, width)| columns::left_aligned(cell, *width))
+                .map(|(cell, width)| {
+                    // A cell that is too long is set off by a space.
+                    let gap = if columns::width(cell) < *width { "" } else { " " };
+                    columns::left_aligned(cell, *width) + gap
+                })
                 .collect();
             blocks.push(Block::Piece(Emphasis::Strong, cells.first().cloned().unwrap_or_default()));
             let rest = cells.iter().skip(1).map(String::as_str).collect::<String>();
