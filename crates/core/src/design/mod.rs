@@ -20,7 +20,7 @@
 //! - Column generation: `column_generation` with its passes in `refinement`, `column`, `restricted_master`, `dual_variables`, `sensitivity`, `pricing`, `kkt_newton`.
 //! - Protocols known by integrals: `partial_disclosure`.
 //! - The result: `certificate`, `protocol_form`, `toward_privacy`.
-//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report), `difference_set`.
+//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report).
 
 mod certificate;
 mod column;
@@ -28,7 +28,6 @@ mod column_generation;
 mod cone;
 mod control_variate;
 mod cubature;
-mod difference_set;
 mod direction;
 mod dual_variables;
 mod effort;
@@ -52,7 +51,6 @@ mod tolerances;
 mod toward_privacy;
 
 pub use certificate::Certificate;
-pub use difference_set::{block_selection, difference_set};
 pub use effort::Effort;
 pub use one_user::{OneUserDesign, best_for_one_user};
 pub use requirement::Requirement;

@@ -24,6 +24,7 @@ use super::post_processing::norm_sub;
 use super::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
 use crate::likelihood::Likelihood;
+use crate::likelihood::blocks::Blocks;
 use crate::likelihood::centred_rows::CentredRows;
 use crate::likelihood::patterns::Patterns;
 use crate::model::error::{Error, Result};
@@ -111,10 +112,10 @@ pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64
 
 /// The reports in the form that suits the protocol.
 fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likelihood>> {
-    if holds_sets(protocol) {
-        Ok(Box::new(Patterns::of(protocol, tallies)?))
-    } else {
-        Ok(Box::new(CentredRows::of(protocol, tallies)?))
+    match protocol {
+        Protocol::Block(block) => Ok(Box::new(Blocks::of(block, tallies))),
+        _ if holds_sets(protocol) => Ok(Box::new(Patterns::of(protocol, tallies)?)),
+        _ => Ok(Box::new(CentredRows::of(protocol, tallies)?)),
     }
 }
 

@@ -2,7 +2,8 @@
 //! inputs.
 //!
 //! A report of randomised response supports the reported value, one of unary encoding the inputs whose bit is
-//! set, one of local hash the inputs in the reported bucket, one of subset selection the members of the set.
+//! set, one of local hash the inputs in the reported bucket, one of subset selection the members of the set, one of a
+//! block design those of the block.
 //! In each case the support of `x` is a Bernoulli variable whose probability depends only on whether the user
 //! holds `x`, and is the same for all `x`:
 //! ```text
@@ -10,8 +11,10 @@
 //! ```
 
 use crate::model::error::{Error, Result};
-use crate::model::protocol::{Protocol, supported};
+use crate::model::output::Output;
+use crate::model::protocol::{BitNoise, Block, Channel, Protocol, supported};
 use crate::model::tallies::Tallies;
+use crate::numerics::difference_set::index;
 
 /// The probabilities that reports support one input, or two at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +65,26 @@ impl SupportRates {
                 let (a, k) = (protocol.inputs() as f64, subset.size() as f64);
                 Some(SupportRates::of_subsets(a, k, subset.epsilon(), subset.inclusion()))
             }
+            Protocol::Block(block) => {
+                Some(SupportRates::of_design(block.order(), block.size(), block.epsilon()))
+            }
             _ => None,
+        }
+    }
+
+    /// The `v` blocks of `k` residues of a design. How many hold three given residues depends on these; the mean over the third stands for all of
+    /// them, which only the covariance of two estimates feels.
+    pub(crate) fn of_design(v: usize, k: usize, epsilon: f64) -> Self {
+        let (bits, lambda, beta) = (BitNoise::subset(v, k, epsilon), index(v, k) as f64, epsilon.exp_m1());
+        let (v, k) = (v as f64, k as f64);
+        let unit = 1.0 / (v + k * beta);
+        let three = if v > 2.0 { lambda * (k - 2.0).max(0.0) / (v - 2.0) } else { 0.0 };
+        SupportRates {
+            own: bits.kappa,
+            other: bits.lambda,
+            difference: unit * beta * (k - lambda),
+            own_and_other: unit * epsilon.exp() * lambda,
+            two_others: unit * (lambda + beta * three),
         }
     }
 
@@ -140,6 +162,7 @@ impl Supports {
         let each = match protocol {
             Protocol::Identity(_) | Protocol::GeneralisedRandomisedResponse(_) => Some(1),
             Protocol::SubsetSelection(subset) => Some(subset.size()),
+            Protocol::Block(block) if block.order() == protocol.inputs() => Some(block.size()),
             _ => None,
         };
         let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
@@ -152,6 +175,9 @@ impl Supports {
     /// The counts in tallies of this protocol; `None` if its reports do not support inputs.
     pub fn of_tallies(protocol: &Protocol, tallies: &Tallies) -> Option<Self> {
         SupportRates::of(protocol)?;
+        if let Protocol::Block(block) = protocol {
+            return Some(Supports { n: tallies.n(), counts: block_supports(block, tallies) });
+        }
         let mut counts = vec![0; protocol.inputs()];
         for (output, count) in tallies.counts() {
             supported(protocol, output).iter().for_each(|x| counts[*x] += count);
@@ -168,6 +194,19 @@ impl Supports {
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
+}
+
+/// The blocks that hold each input, counted by one transform, exactly.
+fn block_supports(block: &Block, tallies: &Tallies) -> Vec<u64> {
+    let mut counts = vec![0; block.order()];
+    for (output, count) in tallies.counts() {
+        if let Output::Index(y) = output {
+            counts[*y] += count;
+        }
+    }
+    let mut supports = block.set().sum().back_counts(&counts);
+    supports.truncate(block.inputs());
+    supports
 }
 
 /// The collected data: complete reports, or how many support each input.
@@ -208,6 +247,9 @@ mod tests {
             Protocol::subset(4, 2, 0.7).unwrap(),
             Protocol::subset(4, 3, 2.0).unwrap(),
             Protocol::subset(2, 1, 2.0).unwrap(),
+            Protocol::block(4, 7, 3, 1.0).unwrap(),
+            Protocol::block(7, 7, 4, 0.3).unwrap(),
+            Protocol::block(3, 13, 4, 2.0).unwrap(),
         ] {
             let rates = SupportRates::of(&protocol).unwrap();
             let mut found = [0.0; 4];
@@ -220,11 +262,38 @@ mod tests {
                 (0..4).filter(|i| events[*i]).for_each(|i| found[i] += q);
             }
             let stated = [rates.own, rates.other, rates.own_and_other, rates.two_others];
-            for (found, stated) in found.iter().zip(stated) {
+            // How many blocks hold three residues depends on these.
+            let known = if matches!(protocol, Protocol::Block(_)) { 3 } else { 4 };
+            for (found, stated) in found.iter().zip(stated).take(known) {
                 assert!((found - stated).abs() < 1e-14, "{protocol:?}: {rates:?} {found}");
             }
             assert!((rates.difference - (rates.own - rates.other)).abs() < 1e-15, "{protocol:?} {rates:?}");
         }
+    }
+
+    /// The transform, against the members of each block; and the mean over all third residues.
+    #[test]
+    fn supports_of_blocks_are_counted() {
+        for (a, v, k) in [(6, 7, 3), (31, 31, 6), (1000, 1093, 364)] {
+            let protocol = Protocol::block(a, v, k, 1.0).unwrap();
+            let counts = (0..v).map(|y| (Output::Index(y), (y as u64 * 7919) % 1009));
+            let tallies = Tallies::new(&protocol, counts).unwrap();
+            let mut expected = vec![0; a];
+            for (output, count) in tallies.counts() {
+                supported(&protocol, output).iter().for_each(|x| expected[*x] += count);
+            }
+            let found = Supports::of_tallies(&protocol, &tallies).unwrap();
+            assert_eq!(found.counts(), expected);
+            assert_eq!(Supports::new(&protocol, found.n(), expected), Ok(found));
+        }
+        let protocol = Protocol::block(13, 13, 4, 1.0).unwrap();
+        let mean = (2..13).map(|z| {
+            let both =
+                |row: &usize| [0, 1].iter().all(|x| supported(&protocol, &Output::Index(*row)).contains(x));
+            (0..13).filter(both).map(|row| protocol.entry(row, z).unwrap()).sum::<f64>() / 11.0
+        });
+        let stated = SupportRates::of(&protocol).unwrap().two_others;
+        assert!((mean.sum::<f64>() - stated).abs() < 1e-14);
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //! | form | for | used by |
 //! |---|---|---|
 //! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many distinct reports | maximum likelihood, the sampler |
+//! | `blocks`: how often each block was reported, and transforms | block designs | maximum likelihood |
 //! | `dense_rows`: full rows | matrices with few outputs, single rows of the others | Markov chains |
 //! | `centred_rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: the excess of some inputs over the others | every protocol; proportional rows are merged | exact posteriors, the sampler |
 //! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
+pub(crate) mod blocks;
 pub(crate) mod centred_rows;
 pub(crate) mod dense_rows;
 pub(crate) mod patterns;

@@ -305,6 +305,9 @@ fn sparse(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
             let members = support.iter().enumerate().filter(|(_, inside)| **inside).map(|(x, _)| x as u32);
             of_set(protocol, output, members.collect())
         }
+        (Protocol::Block(block), Output::Index(y)) => {
+            of_set(protocol, output, block.members(*y).into_iter().map(|x| x as u32).collect())
+        }
         (Protocol::Mixture(mixture), Output::Part(part, inner)) => {
             let mut row = sparse(&mixture.parts()[*part], inner)?;
             row.ln_scale += mixture.weights()[*part].ln();

@@ -10,7 +10,7 @@ use crate::fisher::{DenseMatrix, FisherInformation, Point, of_protocol};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Dirichlet, Prior};
-use crate::model::protocol::Protocol;
+use crate::model::protocol::{Block, Channel, MAX_ENTRIES, Protocol};
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::digamma_difference;
 
@@ -112,6 +112,10 @@ pub(super) fn group_constant(
 fn hidden_part(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
     if let Some(found) = of_response(protocol, prior) {
         return Ok(found);
+    }
+    let is_large = |block: &Block| block.order() * block.inputs() > MAX_ENTRIES;
+    if matches!(protocol, Protocol::Block(block) if is_large(block)) {
+        return Err(Absence::NoMethod { what: "the tallies of users who report blocks of a large design" });
     }
     let fisher = if protocol.classes()? > 1 { Box::new(dense(protocol)?) } else { of_protocol(protocol)? };
     let hidden = Hidden { fisher: &*fisher };

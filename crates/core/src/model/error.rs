@@ -46,6 +46,16 @@ pub enum Error {
         /// Largest allowed value.
         high: usize,
     },
+    /// No difference set with these parameters is known.
+    #[error(
+        "there is no cyclic difference set of k = {k} residues modulo v = {v} among those of Singer, Paley, twin primes and their complements"
+    )]
+    NoDifferenceSet {
+        /// The modulus.
+        v: usize,
+        /// The number of residues.
+        k: usize,
+    },
     /// An empty list where at least one item is needed.
     #[error("{name} is empty; at least one entry is needed")]
     Empty {

@@ -13,7 +13,7 @@
 //! by 0.26 nats at `n = 10^4`, with the latter by less than 0.04.
 
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
-use crate::fisher::{FisherInformation, Point, of_protocol};
+use crate::fisher::{BlockDesign, FisherInformation, Point, of_protocol};
 use crate::information::binary_questions::speaks_for;
 use crate::model::absence::Absence;
 use crate::model::prior::Dirichlet;
@@ -37,6 +37,13 @@ pub(super) fn bits(protocol: &Protocol, dirichlet: &Dirichlet) -> Result<Vec<Bit
     match (protocol, bit) {
         // The counts of randomised response tell all there is.
         (Protocol::GeneralisedRandomisedResponse(_), Some(bit)) => Ok(vec![bit; a]),
+        // And so do the supports of a block design with as many inputs as blocks, up to what the others tell about
+        // the face. Beyond the size of a matrix they must do.
+        (Protocol::Block(block), Some(bit))
+            if block.order() == a || !BlockDesign::new(block).is_computable() =>
+        {
+            Ok(vec![bit; a])
+        }
         (_, bit) => {
             let fisher = of_protocol(protocol)?;
             let channel = |x: &usize| channel(&*fisher, dirichlet, *x);
