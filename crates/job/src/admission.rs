@@ -11,7 +11,7 @@ use std::cell::Cell;
 use sottovoce::fisher::{FisherInformation, SubsetSelection, UnaryEncoding};
 use sottovoce::information::Choice;
 use sottovoce::metric::{MOST_SAMPLED, asymptotic_utility_numbers};
-use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS};
+use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS, MAX_ORDER};
 use sottovoce::{Error as NumbersError, Metric, Prior, Protocol};
 
 use crate::spec::{ProtocolKind, ProtocolSpec};
@@ -99,6 +99,8 @@ pub fn size_search_bytes(spec: &ProtocolSpec) -> f64 {
         ProtocolKind::Lh { a, g: None, epsilon } if sensible(a, epsilon) => {
             fisher(&UnaryEncoding::new(a, &BitNoise::oue(epsilon), SEARCHED))
         }
+        // The tables of a difference set, whose order is at most 8a + 64 if it is not given.
+        ProtocolKind::Block { a, v, .. } => 16.0 * v.unwrap_or(a.saturating_mul(8)).min(MAX_ORDER) as f64,
         ProtocolKind::Subset { a, k: None, epsilon } if sensible(a, epsilon) => {
             fisher(&SubsetSelection::new(a, 1 + a / 4, epsilon, SEARCHED))
         }

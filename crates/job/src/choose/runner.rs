@@ -42,14 +42,18 @@ const ONE: f64 = 1e-9;
 pub(super) const SHORT_LIST: usize = 2;
 
 impl Runner {
-    /// A protocol without its score. Subsets of size one are randomised response, which runs under its own name.
+    /// A protocol without its score. Subsets and blocks of size one are randomised response, which runs under its own name.
     pub(super) fn new(
         name: &'static str,
         protocol: Protocol,
         spec: ProtocolSpec,
         family: Option<Family>,
     ) -> Option<Self> {
-        let again = matches!(&protocol, Protocol::SubsetSelection(subset) if subset.size() == 1);
+        let again = match &protocol {
+            Protocol::SubsetSelection(subset) => subset.size() == 1,
+            Protocol::Block(block) => block.size() == 1,
+            _ => false,
+        };
         let score = Evaluation::new(f64::NAN, 0.0, Method::ClosedForm);
         (!again).then_some(Runner { name, protocol, spec, family, score, error: None })
     }

@@ -63,7 +63,7 @@ fn ladder(document: &mut Document, report: &DemoReport) {
         Emphasis::Faint,
         0,
         WIDTH,
-        "grr: randomised response; rappor, oue, blh: a noisy bit for each answer; lh: a noisy hash; subset: a set of answers.",
+        "grr: randomised response; rappor, oue, blh: a noisy bit for each answer; lh: a noisy hash; subset: a set of answers; block: the number of one.",
     );
     say(document, "The best protocol of each epsilon, closer:");
     document.line(Emphasis::Plain, "").table(closer(report));
