@@ -27,6 +27,35 @@ fn main() {
         1 << 13,
         1.0,
     );
+    against_floats(
+        "block",
+        "block, a = 1024, v = 1365",
+        &Protocol::block(1024, 1365, 341, 1.0).unwrap(),
+        1 << 20,
+        1.0,
+    );
+    against_floats(
+        "block_100000",
+        "block, a = 10^5, eps = 1",
+        &Protocol::block(100_000, 265_720, 88_573, 1.0).unwrap(),
+        1 << 20,
+        1.0,
+    );
+    println!("\nBits of a report, a = 1024, eps = 1");
+    for (key, protocol) in [
+        ("subset", Protocol::subset(1024, 276, 1.0).unwrap()),
+        ("oue", Protocol::oue(1024, 1.0).unwrap()),
+        ("lh", Protocol::lh(1024, 4, 1.0).unwrap()),
+        ("block", Protocol::block(1024, 1365, 341, 1.0).unwrap()),
+    ] {
+        let bits = 8 * Randomiser::new(&protocol).unwrap().layout().length();
+        println!("  {key:<26} {bits:>6} bits as stored, {:.1} needed", protocol.report_bits());
+        quotable(
+            &format!("report_bits.{key}"),
+            format!("{bits}"),
+            &format!("bits of a report as it is stored: {key}, a = 1024, eps = 1"),
+        );
+    }
     let directory = std::env::temp_dir().join(format!("sottovoce-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     println!("\nTallying from Parquet, processor time of all threads together");
@@ -43,6 +72,13 @@ fn main() {
         &Protocol::oue(128, 1.0).unwrap(),
         1_000_000,
         Form::Patterns,
+        &directory,
+    );
+    tally(
+        "10^7 block(10^5) reports",
+        &Protocol::block(100_000, 265_720, 88_573, 1.0).unwrap(),
+        10_000_000,
+        Form::Automatic,
         &directory,
     );
     tally(

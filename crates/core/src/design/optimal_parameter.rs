@@ -15,9 +15,11 @@ use rand::SeedableRng;
 
 use crate::estimate::SupportRates;
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
-use crate::fisher::{FisherInformation, Point, SubsetSelection, UnaryEncoding, approximate_ln_det};
+use crate::fisher::{
+    BlockDesign, FisherInformation, Point, SubsetSelection, UnaryEncoding, approximate_ln_det,
+};
 use crate::model::prior::{Dirichlet, Prior};
-use crate::model::protocol::{BitNoise, DifferenceSet, MAX_INPUTS, MAX_ORDER, Protocol};
+use crate::model::protocol::{BitNoise, Block, DifferenceSet, MAX_INPUTS, MAX_ORDER, Protocol};
 use crate::numerics::difference_set::smallest_parameters;
 use crate::numerics::finite_field::prime_power;
 
@@ -102,12 +104,13 @@ pub fn most_accurate_subset_size(inputs: usize, epsilon: f64) -> usize {
 /// space the smallest, of Paley's and the twin primes' the smallest, and randomised response.
 ///
 /// # Method and cost
-/// An approximation of the utility from `v`, `k` and the mean parameter of the prior ([`approximate_ln_det`]): some ten milliseconds, whatever `a`.
+/// An approximation of the utility from `v`, `k` and the mean parameter of the prior ([`approximate_ln_det`]), or up to 24 inputs, where that is too
+/// coarse, the mean over common points of the prior: some ten milliseconds, whatever `a`.
 ///
 /// # Example
 /// ```
 /// use sottovoce::{Prior, design::optimal_parameter::best_block};
-/// assert_eq!(best_block(&Prior::jeffreys(100)?, 1.0, None, None), Some((121, 40)));
+/// assert_eq!(best_block(&Prior::jeffreys(100)?, 1.0, None, None), Some((341, 85)));
 /// assert_eq!(best_block(&Prior::jeffreys(7)?, 1.0, Some(7), None), Some((7, 3)));
 /// # Ok::<(), sottovoce::Error>(())
 /// ```
@@ -115,8 +118,23 @@ pub fn best_block(prior: &Prior, epsilon: f64, v: Option<usize>, k: Option<usize
     let inputs = prior.inputs();
     let mean = |(weight, dirichlet): &(f64, &Dirichlet)| weight * dirichlet.total() / inputs as f64;
     let alpha = prior.dirichlets().map_or(0.5, |parts| parts.iter().map(mean).sum());
-    largest(block_parameters(inputs, v, k), |(v, k)| approximate_ln_det(inputs, v, k, epsilon, alpha))
+    let parameters = block_parameters(inputs, v, k);
+    if inputs > MOST_INPUTS_SAMPLED {
+        return largest(parameters, |(v, k)| approximate_ln_det(inputs, v, k, epsilon, alpha));
+    }
+    let points = common_points(prior, inputs * BLOCK_POINTS);
+    largest(parameters, |(v, k)| {
+        let Ok(block) = Block::new(inputs, v, k, epsilon) else { return f64::NAN };
+        let fisher = BlockDesign::new(&block);
+        points.par_iter().map(|(weight, point)| weight * fisher.ln_det(point)).sum()
+    })
 }
+
+/// Up to so many inputs designs are compared at points of the prior.
+const MOST_INPUTS_SAMPLED: usize = 24;
+
+/// Number of these points.
+const BLOCK_POINTS: usize = 16;
 
 /// `(v, k)` of the block design of level `epsilon` whose linear estimate has the least squared error, as
 /// [`most_accurate_hash_range`], among those that [`best_block`] compares.
@@ -382,7 +400,9 @@ mod tests {
     #[test]
     fn no_other_design_is_much_better() {
         let settings = Settings { tolerance: Some(1e-3), ..Settings::default() };
-        for (inputs, epsilon) in [(5, 1.0), (9, 0.5), (12, 2.0), (20, 1.0), (25, 3.0)] {
+        for (inputs, epsilon) in
+            [(3, 9.0), (5, 1.0), (9, 0.5), (12, 2.0), (20, 1.0), (25, 3.0), (30, 5.0), (40, 0.7)]
+        {
             let utility = |(v, k): (usize, usize)| {
                 let protocol = Protocol::block(inputs, v, k, epsilon).unwrap();
                 asymptotic_utility(&protocol, &jeffreys(inputs), &settings).unwrap().value

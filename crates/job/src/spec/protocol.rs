@@ -493,7 +493,7 @@ mod tests {
         assert_eq!(subset.spec.kind, ProtocolKind::Subset { a: 16, k: Some(4), epsilon: 1.0 });
         let block = check("block:a=100,eps=1").unwrap();
         let filled = |v, k| ProtocolKind::Block { a: 100, v: Some(v), k: Some(k), epsilon: 1.0 };
-        assert_eq!(block.spec.kind, filled(121, 40));
+        assert_eq!(block.spec.kind, filled(341, 85));
         assert_eq!(check("block:a=100,v=103,eps=1").unwrap().spec.kind, filled(103, 51));
         assert_eq!(check("block:a=100,k=31,eps=1").unwrap().spec.kind, filled(156, 31));
         assert!(check("lh:a=16,eps=100").is_ok());
