@@ -170,8 +170,10 @@ fn block_parameters(inputs: usize, v: Option<usize>, k: Option<usize>) -> Vec<(u
         (None, Some(0)) => Vec::new(),
         (None, Some(k)) if k > MAX_ORDER => Vec::new(),
         (None, Some(k)) => {
-            let spaces = fields(k).map(|q| k * q + 1);
-            let complements = fields(k).map(|q| (k * q - 1) / (q - 1));
+            // A plane has q² + q + 1 points, and other spaces more.
+            let largest_field = k.min(MAX_ORDER.isqrt());
+            let spaces = fields(largest_field).map(|q| k * q + 1);
+            let complements = fields(largest_field).map(|q| (k * q - 1) / (q - 1));
             let others = [if k == 1 { inputs } else { k + 1 }, 2 * k + 1, 2 * k - 1];
             spaces.chain(complements).chain(others).map(|v| (v, k)).collect()
         }
