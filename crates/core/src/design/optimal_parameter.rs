@@ -161,7 +161,7 @@ fn block_parameters(inputs: usize, v: Option<usize>, k: Option<usize>) -> Vec<(u
     let pairs: Vec<(usize, usize)> = match (v, k) {
         (Some(v), Some(k)) => vec![(v, k)],
         (None, None) => return smallest_parameters(inputs, 8 * inputs + 64),
-        (Some(v), None) if v < 2 || v > MAX_ORDER => Vec::new(),
+        (Some(v), None) if !(2..=MAX_ORDER).contains(&v) => Vec::new(),
         (Some(v), None) => {
             let spaces = fields(v.isqrt()).map(|q| (v - 1) / q);
             let sizes = spaces.chain([1, (v - 1) / 2]).flat_map(|k| [k, v - k]);
