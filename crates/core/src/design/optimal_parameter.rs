@@ -136,7 +136,9 @@ fn common_points(prior: &Prior, coordinates: usize) -> Vec<(f64, Point)> {
             let jeffreys = vec![0.5; prior.inputs()];
             (0..draws).map(|j| (weight(1.0), sequence.point(j, &jeffreys))).collect()
         }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => of_parts(&prior.dirichlets().unwrap_or_default()),
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
+            of_parts(&prior.dirichlets().unwrap_or_default())
+        }
     }
 }
 

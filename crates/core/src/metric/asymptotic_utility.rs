@@ -170,7 +170,7 @@ pub(super) fn mean_over_prior(
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))
         }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
             let parts = prior.dirichlets().unwrap_or_default().into_iter();
             let sum = Evaluation::closed_form(0.0, 0);
             Ok(parts.fold(sum, |sum, (weight, dirichlet)| sum.plus(under(dirichlet).times(weight))))

@@ -86,7 +86,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
             Ok(total * parts.map(|(weight, p)| weight * excess_entropy(deviation(p))).sum::<f64>())
         }
         Prior::Dirichlet(dirichlet) => Ok(of_dirichlet(dirichlet, direction)),
-        Prior::DirichletMixture(_) | Prior::Custom(_) => Err(Error::DesignPrior),
+        Prior::DirichletMixture(_) | Prior::Adaptive(_) | Prior::Custom(_) => Err(Error::DesignPrior),
     }
 }
 
