@@ -92,11 +92,11 @@ impl<'a> Estimation<'a> {
     pub fn new(protocol: &'a Protocol, reports: Reports, level: f64) -> Result<Self> {
         in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
         let linear = LeftInverse::of(protocol)?.estimate(protocol, &reports)?;
-        let prior = Prior::jeffreys(protocol.inputs())?;
+        let prior = Prior::usual(protocol.inputs())?;
         Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
     }
 
-    /// The same, with a prior other than Jeffreys' for the posterior mean.
+    /// The same, with a prior other than [the usual one](Prior::usual) for the posterior mean.
     ///
     /// # Errors
     /// The prior has a different number of values.

@@ -73,6 +73,10 @@ impl RowLikelihood for DenseRows {
         (self.gradient(centre), curvature)
     }
 
+    fn steps(&self) -> f64 {
+        self.rows.len() as f64
+    }
+
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
         (self.only(|i| chosen[i]), Box::new(self.only(|i| !chosen[i])))
     }

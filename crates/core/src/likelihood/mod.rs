@@ -61,6 +61,9 @@ pub(crate) trait RowLikelihood: Send + Sync {
     /// differences of distributions.
     fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
 
+    /// Elementary steps of one evaluation of `L`.
+    fn steps(&self) -> f64;
+
     /// The chosen rows in full, and all others.
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>);
 }

@@ -197,6 +197,15 @@ impl Patterns {
         (0..self.a).map(of_input).collect()
     }
 
+    /// The sender of a report, if one of the first values drawn is accepted.
+    fn sender(&self, pattern: &[u8], guide: &Guide, rng: &mut dyn Rng) -> Option<usize> {
+        (0..MOST_TRIALS).find_map(|_| {
+            let x = guide.draw(rng);
+            let accepted = holds(pattern, x) || rng.random::<f64>() < self.miss;
+            accepted.then_some(x)
+        })
+    }
+
     /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and the
     /// sums needed to centre them.
     fn pairs(&self, tables: &[[f64; 256]], range: std::ops::Range<usize>, stride: usize) -> Pairs {
@@ -217,6 +226,42 @@ impl Patterns {
             sum.square += weight * share * share;
         }
         sum
+    }
+}
+
+/// Values drawn for the sender of a report before its likelihood is computed instead.
+const MOST_TRIALS: usize = 16;
+
+/// Draws from a distribution by looking up where to begin in its cumulative sums.
+struct Guide {
+    below: Vec<f64>,
+    first: Vec<u32>,
+}
+
+impl Guide {
+    fn new(p: &[f64]) -> Self {
+        let total: f64 = p.iter().sum();
+        let mut sum = 0.0;
+        let below: Vec<f64> = p
+            .iter()
+            .map(|p_x| {
+                sum += p_x / total;
+                sum
+            })
+            .collect();
+        let cells = (4 * p.len()).max(256);
+        let first = |cell: usize| below.partition_point(|below| *below <= cell as f64 / cells as f64) as u32;
+        let first = (0..cells).map(first).collect();
+        Guide { below, first }
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> usize {
+        let u = rng.random::<f64>();
+        let mut x = self.first[(u * self.first.len() as f64) as usize] as usize;
+        while x + 1 < self.below.len() && self.below[x] <= u {
+            x += 1;
+        }
+        x
     }
 }
 
@@ -348,11 +393,19 @@ impl Senders for Patterns {
         self.held(&firsts).into_iter().zip(self.held(&seconds)).zip(p).map(of_input).unzip()
     }
 
+    /// The sender of a report is `x` with probability proportional to `p_x`, times `e^{−ε}` if the report does
+    /// not contain `x`: values are drawn from `P` and accepted with that probability, for a while.
     fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
-        let tables = self.tables(p);
+        let (tables, guide) = (self.tables(p), Guide::new(p));
         let (mut t, mut from_all) = (vec![0; self.a], self.silent);
         for (pattern, count) in self.iter() {
             check();
+            if count == 1.0
+                && let Some(x) = self.sender(pattern, &guide, rng)
+            {
+                t[x] += 1;
+                continue;
+            }
             let likelihood = self.likelihood(&tables, pattern);
             // The sender of a report is anyone, distributed as P, or a member of the pattern.
             let blind = multinomial(count as u64, &[self.miss, likelihood - self.miss], rng);
@@ -406,6 +459,10 @@ impl RowLikelihood for Patterns {
         let information = self.information(centre);
         let entries = (0..self.a * self.a).map(|i| information[(i / self.a, i % self.a)]);
         (self.slope(centre).excess, entries.collect())
+    }
+
+    fn steps(&self) -> f64 {
+        self.bytes.len() as f64
     }
 
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {

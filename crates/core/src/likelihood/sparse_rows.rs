@@ -286,6 +286,10 @@ impl RowLikelihood for SparseRows {
         (self.gradient(centre), curvature)
     }
 
+    fn steps(&self) -> f64 {
+        (self.members.len() + self.rows.len()) as f64
+    }
+
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
         let exact = self.only(|i| chosen[i]);
         let mut rows = vec![0.0; self.a * exact.rows.len()];

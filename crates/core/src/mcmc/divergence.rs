@@ -47,14 +47,14 @@ pub(crate) fn divergence(
     let lambda = rng.random::<f64>();
     let path = Path::new(rows, prior, &product, lambda);
     let ln_centre = product.centre.iter().map(|c| c.ln()).collect();
-    let (state, trial) = path.chain(path.family.state(ln_centre), BURN_IN[1], TRIAL_STEPS, rng);
+    let (state, trial) = path.chain(path.family.state(ln_centre, None), BURN_IN[1], TRIAL_STEPS, rng);
     // False for NaN too.
     let short = variance(&trial) <= MAX_SPREAD;
     if !short {
         return None;
     }
     let (_, there) = path.chain(state, 0, STEPS[0], rng);
-    let (_, here) = path.chain(path.family.state(ln_p.to_vec()), BURN_IN[0], STEPS[0], rng);
+    let (_, here) = path.chain(path.family.state(ln_p.to_vec(), None), BURN_IN[0], STEPS[0], rng);
     Some(exact.mean_ln_likelihood - exact.ln_evidence + covariance(&here, &there))
 }
 

@@ -9,12 +9,14 @@
 //! | file | what it does |
 //! |---|---|
 //! | `diagnostics` | convergence: R-hat and effective sample sizes |
+//! | `concentration` | moves of the parameter of the adaptive prior |
 //! | `product_form` | a likelihood with one factor for each value, whose evidence is exact |
 //! | `divergence` | `KL(posterior‖prior)` on a short path from a product form |
 //! | `quadratic` | a second-order expansion of a log-likelihood |
 //! | `target` | which rows of the likelihood are exact and which are expanded; the tempered density and its moves |
 //! | `evidence` | `ln m = ∫_0^1 E_β[L] dβ`, with the correction for the expanded rows |
 
+pub(crate) mod concentration;
 pub(crate) mod diagnostics;
 pub(crate) mod divergence;
 pub(crate) mod evidence;

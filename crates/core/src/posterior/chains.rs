@@ -1,4 +1,4 @@
-//! Markov chains for the posterior under one Dirichlet prior.
+//! Markov chains for the posterior under one Dirichlet prior, or under the adaptive one.
 //!
 //! # Method
 //! There are two kinds of updates, each of which leaves the posterior invariant:
@@ -6,14 +6,15 @@
 //! * *Moves* of mass between two values or along a ridge ([`crate::mcmc::target`]). If some rows of the
 //!   likelihood are only expanded there, several moves form one proposal, which is accepted or rejected in
 //!   one pass over the reports. The warm-up tunes how many moves make one proposal.
-//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)`. It
-//!   mixes well at low privacy and at the boundary of the simplex, and slowly at high privacy. Chains whose
-//!   long proposals are accepted do without it.
+//! * *Data augmentation*: draw the users' tallies `T` given `P` and the reports, then `P ~ Dir(α + T)`, and
+//!   before that `α` given `T` if it is unknown. It mixes well at low privacy and at the boundary of the
+//!   simplex, and slowly at high privacy. Chains whose long proposals are accepted do without it.
+//!
+//! A proposal has as many sweeps as cost about as much as the pass over the reports that decides about it.
 //!
 //! Four chains start at draws from the prior, followed by some sweeps. They run until the effective sample
 //! sizes of all `P_x` suffice and R-hat is small. Each time their length doubles they discard the first half
-//! of their draws as burn-in and thin the rest by two, so that memory is bounded. A draw is a pair of `P` and
-//! `T`, kept or discarded together.
+//! of their draws as burn-in and thin the rest by two, so that memory is bounded.
 
 use std::ops::ControlFlow;
 
@@ -24,10 +25,10 @@ use rand::RngExt;
 use super::summary::{Diagnostics, PosteriorOptions};
 use crate::information::Sampling;
 use crate::likelihood::Senders;
+use crate::mcmc::concentration::alpha_given_tallies;
 use crate::mcmc::diagnostics::{Agreement, agreement};
 use crate::mcmc::target::{State, Target};
 use crate::model::error::{Error, Result};
-use crate::model::prior::Dirichlet;
 use crate::numerics::random::generator;
 use crate::numerics::random::sample_ln_gamma;
 use crate::numerics::special::ln_sum_exp;
@@ -49,7 +50,7 @@ const SLICE: usize = 50;
 
 /// Largest R-hat and smallest effective sample size of a converged answer.
 const R_HAT: f64 = 1.01;
-pub(crate) const SAMPLE_SIZE: f64 = 600.0;
+pub(crate) const SAMPLE_SIZE: f64 = 1000.0;
 
 /// Largest number of doublings of the chains' length.
 const DOUBLINGS: u32 = 6;
@@ -60,29 +61,28 @@ const PROPOSALS: usize = 2;
 /// Sweeps from a draw of the prior to the start of the warm-up.
 const APPROACH: usize = 50;
 
-/// Largest number of sweeps per proposal: by then a walk has forgotten its start.
-const LONGEST: usize = 8;
+/// Bounds of the largest number of sweeps per proposal. By the upper one a walk has forgotten its start.
+const LONGEST: (f64, f64) = (8.0, 32.0);
 
-/// Shared by all chains: reports, a prior, and the target of the chains.
+/// Shared by all chains: reports, and the target of the chains.
 pub(crate) struct Problem<'a> {
     pub(crate) likelihood: &'a dyn Senders,
-    pub(crate) prior: &'a Dirichlet,
     pub(crate) target: Target<'a>,
 }
 
 /// The chains after their run.
 pub(crate) struct Chains {
     chains: Vec<Chain>,
-    /// The convergence diagnostics of each value.
+    /// The convergence diagnostics of each value, and then of the parameter of an adaptive prior.
     pub(crate) agreements: Vec<Agreement>,
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// A joint draw of the distribution and the users' tallies.
+/// A draw of the distribution, and of the parameter of an adaptive prior.
 #[derive(Clone)]
 pub(crate) struct Draw {
     pub(crate) p: Vec<f64>,
-    pub(crate) t: Vec<u64>,
+    pub(crate) alpha: Option<f64>,
 }
 
 /// One chain and its draws.
@@ -163,6 +163,7 @@ impl Chain {
     /// Tunes the number of moves per proposal for an acceptance rate of about two thirds.
     fn warm_up(&mut self, problem: &Problem<'_>) {
         let a = problem.likelihood.inputs();
+        let longest = longest(problem) * a;
         for _ in 0..WARM_UP / 10 {
             (self.proposed, self.accepted) = (0.0, 0.0);
             (0..10).for_each(|_| self.step(problem));
@@ -170,10 +171,10 @@ impl Chain {
             if share < 0.5 {
                 self.moves = (self.moves / 2).max(2);
             } else if share > 0.8 {
-                self.moves = (self.moves * 2).min(LONGEST * a);
+                self.moves = (self.moves * 2).min(longest);
             }
         }
-        self.augments = !problem.target.is_expanded() || self.moves < LONGEST / 2 * a;
+        self.augments = !problem.target.is_expanded() || self.moves < longest / 2;
         (self.proposed, self.accepted) = (0.0, 0.0);
     }
 
@@ -188,10 +189,13 @@ impl Chain {
 
     /// Redraws the distribution given the users' tallies: `P ~ Dir(α + T)`.
     fn augment(&mut self, problem: &Problem<'_>, t: &[u64]) {
-        let gamma = |(alpha, t): (&f64, &u64)| sample_ln_gamma(alpha + *t as f64, &mut self.rng);
-        let ln_gammas: Vec<f64> = problem.prior.alpha().iter().zip(t).map(gamma).collect();
+        let common = self.state.alpha.map(|alpha| alpha_given_tallies(t, alpha, &mut self.rng));
+        let prior = problem.target.prior();
+        let gamma =
+            |(x, t): (usize, &u64)| sample_ln_gamma(prior.alpha(x, common) + *t as f64, &mut self.rng);
+        let ln_gammas: Vec<f64> = t.iter().enumerate().map(gamma).collect();
         let ln_sum = ln_sum_exp(&ln_gammas);
-        self.state = problem.target.state(ln_gammas.iter().map(|ln| ln - ln_sum).collect());
+        self.state = problem.target.state(ln_gammas.iter().map(|ln| ln - ln_sum).collect(), common);
         self.difference = problem.target.difference(&self.state);
     }
 
@@ -212,14 +216,8 @@ impl Chain {
     /// Adds this many draws.
     fn go_on(&mut self, problem: &Problem<'_>, draws: usize) {
         for _ in 0..draws {
-            (1..self.thinning).for_each(|_| self.step(problem));
-            let p = self.state.p.clone();
-            let t = problem.likelihood.sample_tallies(&p, &mut self.rng);
-            if self.augments {
-                self.augment(problem, &t);
-            }
-            self.propose(problem);
-            self.draws.push(Draw { p, t });
+            (0..self.thinning).for_each(|_| self.step(problem));
+            self.draws.push(Draw { p: self.state.p.clone(), alpha: self.state.alpha });
         }
     }
 
@@ -229,6 +227,12 @@ impl Chain {
         self.draws = self.draws.drain(half..).step_by(2).collect();
         self.thinning *= 2;
     }
+}
+
+/// The largest number of sweeps per proposal: as many as take as long as the pass over the reports.
+fn longest(problem: &Problem<'_>) -> usize {
+    let passes = problem.likelihood.steps() / problem.target.steps_a_sweep();
+    passes.clamp(LONGEST.0, LONGEST.1) as usize
 }
 
 /// Runs the chains until they agree, are stopped, or have doubled their length too often.
@@ -279,7 +283,11 @@ fn diagnostics(chains: &[Chain], sample_size: f64) -> (Vec<Agreement>, Diagnosti
         let column = |chain: &Chain| chain.draws.iter().map(|draw| draw.p[x]).collect();
         agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>())
     };
-    let found: Vec<Agreement> = (0..chains[0].state.p.len()).into_par_iter().map(of_value).collect();
+    let mut found: Vec<Agreement> = (0..chains[0].state.p.len()).into_par_iter().map(of_value).collect();
+    if chains[0].state.alpha.is_some() {
+        let column = |chain: &Chain| chain.draws.iter().filter_map(|draw| draw.alpha).collect();
+        found.push(agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>()));
+    }
     let least = |f: fn(&Agreement) -> f64| found.iter().map(f).fold(f64::INFINITY, f64::min);
     let (r_hat, bulk, tail) = (-least(|a| -a.r_hat), least(|a| a.bulk), least(|a| a.tail));
     let sum = |f: fn(&Chain) -> f64| chains.iter().map(f).sum::<f64>();

@@ -19,6 +19,9 @@
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat measure the quality |
 //!
+//! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
+//! parameter, and chains move it along with `P`.
+//!
 //! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
 //! is not exact are computed from them.
 //!
@@ -33,8 +36,10 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
+mod adaptive;
 mod certain;
 mod chains;
+mod honest;
 mod marginal;
 mod mixture;
 mod points;
@@ -53,9 +58,9 @@ pub use summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary};
 use crate::information::Choice;
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::mcmc::target::few;
+use crate::mcmc::target::{ChainPrior, few};
 use crate::model::error::{Error, Result};
-use crate::model::prior::{Dirichlet, Prior};
+use crate::model::prior::{Adaptive, Dirichlet, Prior};
 use crate::model::protocol::Protocol;
 use crate::model::tallies::Tallies;
 
@@ -83,7 +88,7 @@ pub fn posterior(
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
-        return sampler::posterior(&patterns, parts, options);
+        return sampler::posterior(&patterns, &chain_priors(prior, parts), options);
     }
     let likelihood = SparseRows::new(protocol, tallies)?;
     if let Prior::Points(points) = prior {
@@ -91,14 +96,49 @@ pub fn posterior(
     }
     let Some(parts) = parts else { return Err(Error::PosteriorPrior) };
     if options.choice != Choice::MonteCarlo {
-        if let Some(found) = exact(protocol, &likelihood, &parts, tallies, options) {
+        let found = match prior {
+            Prior::Adaptive(adaptive) => exact_mixture(protocol, &likelihood, adaptive, tallies, options),
+            _ => exact(protocol, &likelihood, &parts, tallies, options),
+        };
+        if let Some(found) = found {
             return checked(found, &parts);
         }
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
     }
-    sampler::posterior(&likelihood, &parts, options)
+    sampler::posterior(&likelihood, &chain_priors(prior, &parts), options)
+}
+
+/// The priors of the chains with their weights: one for each component, or one that moves its parameter.
+fn chain_priors<'a>(prior: &Prior, parts: &Parts<'_>) -> Vec<(f64, ChainPrior<'a>)> {
+    match prior {
+        Prior::Adaptive(adaptive) => vec![(1.0, ChainPrior::Adaptive(adaptive.inputs()))],
+        _ => parts.iter().map(|(weight, part)| (*weight, ChainPrior::from(*part))).collect(),
+    }
+}
+
+/// The posterior under the adaptive prior, by the first exact method that is affordable.
+fn exact_mixture(
+    protocol: &Protocol,
+    likelihood: &SparseRows,
+    prior: &Adaptive,
+    tallies: &Tallies,
+    options: &PosteriorOptions<'_>,
+) -> Option<Posterior> {
+    let nodes = if let Some(known) = likelihood.certain() {
+        adaptive::nodes(prior, &|part| Some(certain::ln_evidence(part, &known)))
+    } else if let Protocol::GeneralisedRandomisedResponse(response) = protocol {
+        adaptive::nodes(prior, &|part| response::ln_evidence(response, tallies, part))
+    } else if likelihood.inputs() == 2 {
+        adaptive::nodes(prior, &|part| Some(two_values::ln_evidence(likelihood, part)))
+    } else {
+        adaptive::all_nodes(prior)
+    }?;
+    let parts: Vec<(f64, &Dirichlet)> = nodes.iter().map(|node| (node.weight, &node.dirichlet)).collect();
+    let mut found = exact(protocol, likelihood, &parts, tallies, options)?;
+    found.alpha = Some(adaptive::summary(&nodes, &found.weights, options));
+    Some(found)
 }
 
 /// An identity that every posterior under one Dirichlet prior satisfies.
