@@ -11,10 +11,11 @@ use std::cell::Cell;
 use sottovoce::fisher::{FisherInformation, SubsetSelection, UnaryEncoding};
 use sottovoce::information::Choice;
 use sottovoce::metric::{MOST_SAMPLED, asymptotic_utility_numbers};
+use sottovoce::prior::Adaptive;
 use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS};
 use sottovoce::{Error as NumbersError, Metric, Prior, Protocol};
 
-use crate::spec::{ProtocolKind, ProtocolSpec};
+use crate::spec::{PriorSpec, ProtocolKind, ProtocolSpec};
 
 thread_local! {
     /// What jobs of this thread may take, if it was said.
@@ -68,6 +69,14 @@ fn threads() -> f64 {
 /// A protocol and a prior on its inputs: some vectors of them, and the matrices of combinations with what their decomposition takes.
 pub fn protocol_bytes(protocol: &Protocol) -> f64 {
     10.0 * NUMBER * protocol.inputs() as f64 + matrix_bytes(protocol)
+}
+
+/// A prior that is a mixture of many Dirichlet distributions, beyond what [`protocol_bytes`] counts.
+pub fn prior_bytes(prior: &PriorSpec, a: usize) -> f64 {
+    match prior {
+        PriorSpec::Adaptive => NUMBER * (Adaptive::NODES * a) as f64,
+        _ => 0.0,
+    }
 }
 
 /// Entries of the matrix, if it is made.

@@ -42,6 +42,7 @@ pub use split::split;
 pub use users::users;
 
 use sottovoce::metric::{Answer, Value};
+use sottovoce::prior::Adaptive;
 use sottovoce::{Evaluation, Method, Metric};
 use sottovoce_chart::Point;
 
@@ -64,6 +65,10 @@ fn heading(document: &mut Document, protocol: &ProtocolSpec, prior: &PriorSpec) 
 pub(super) fn prior_text(prior: &PriorSpec) -> String {
     match prior {
         PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
+        PriorSpec::Adaptive => {
+            let (low, high) = Adaptive::ALPHA;
+            format!("adaptive (symmetric Dirichlet, ln alpha uniform from {low} to {high})")
+        }
         PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),
         PriorSpec::Dirichlet { alpha } => format!("Dirichlet, alpha = {}", list(alpha)),
         PriorSpec::DirichletMixture { parts, .. } => format!("mixture of {} Dirichlets", parts.len()),

@@ -22,7 +22,7 @@ pub fn posterior(report: &PosteriorReport) -> Document {
     document.title("What the reports say");
     heading(&mut document, &report.protocol, &report.prior);
     document.fact("Reports", found.n.to_string());
-    method(&mut document, found);
+    method(&mut document, found, report.level);
     document.line(Emphasis::Plain, "").table(table(report));
     if found.p.len() > MOST_LINES {
         let more = found.p.len() - MOST_LINES;
@@ -45,8 +45,42 @@ pub fn posterior(report: &PosteriorReport) -> Document {
         }
     );
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
+    if let Some(words) = outside(report) {
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &words);
+    }
     document.line(Emphasis::Plain, "").chart(intervals(report));
     document
+}
+
+/// Which linear estimates lie outside their intervals, and what that may mean.
+fn outside(report: &PosteriorReport) -> Option<String> {
+    const NAMED: usize = 5;
+    let found = report.linear_outside();
+    let above_zero: Vec<(usize, f64)> = found.iter().copied().filter(|(_, linear)| *linear >= 0.0).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut words = format!(
+        "The linear estimate of {} of {} values lies outside the interval",
+        found.len(),
+        report.labels.len()
+    );
+    let negative = found.len() - above_zero.len();
+    if negative > 0 {
+        words += &format!("; {negative} of these estimates are negative, which is noise about rare values");
+    }
+    if above_zero.is_empty() {
+        return Some(words + ".");
+    }
+    let names: Vec<String> =
+        above_zero.iter().take(NAMED).map(|(x, _)| printable(&report.labels[*x])).collect();
+    let more = if above_zero.len() > NAMED { ", …" } else { "" };
+    words += &format!(
+        ". Of the others ({}{more}) the prior expects something else than the reports alone say. For rare values that is the prior at work: most high estimates \
+         among them are noise. For a common value it is a warning that the prior does not fit; see whether another prior gives the same answer.",
+        names.join(", ")
+    );
+    Some(words)
 }
 
 fn linear(report: &PosteriorReport) -> Option<&[f64]> {
@@ -111,11 +145,12 @@ fn intervals(report: &PosteriorReport) -> Chart {
     ))
 }
 
-fn method(document: &mut Document, found: &Posterior) {
+fn method(document: &mut Document, found: &Posterior, level: f64) {
     let name = match found.method {
         Method::ClosedForm => "closed form",
         Method::Quadrature => "quadrature",
         Method::Enumeration => "exact sum over all cases",
+        Method::Approximation => "Markov chains, with a normal approximation of what supports say",
         _ => "Markov chains",
     };
     document.fact("Method", name);
@@ -125,6 +160,12 @@ fn method(document: &mut Document, found: &Posterior) {
             d.chains, d.length, d.r_hat, d.bulk, d.tail
         );
         document.fact("Chains", words);
+    }
+    if let Some(alpha) = &found.alpha {
+        let ends = ends(alpha).map_or_else(String::new, |(low, high)| {
+            format!(", {} % from {} to {}", percent(level), short(low), short(high))
+        });
+        document.fact("Alpha", format!("{}{ends}", short(alpha.mean)));
     }
     let evidence = match &found.log_evidence {
         Ok(e) => format!("{} (natural logarithm)", with_error(e.value, e.error)),
