@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::information::Sampling;
 pub use sottovoce::posterior::Draws;
-use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior};
+use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior, posterior_of_supports};
 use sottovoce::{Observer, Progress, Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
@@ -62,7 +62,7 @@ pub(crate) fn usual_level() -> f64 {
 #[derive(Clone, Debug)]
 pub struct PosteriorJob {
     subject: Subject,
-    tallies: Tallies,
+    reports: Reports,
     request: PosteriorRequest,
 }
 
@@ -147,9 +147,9 @@ impl PosteriorRequest {
         let collected = Collected::read(&self.tallies)?;
         let protocol = collected.protocol(self.protocol.as_ref())?;
         let subject = Subject::collected(&protocol, self.prior.as_ref(), settings)?;
-        let tallies = collected.of(&subject.protocol, |file| file.check(&subject.protocol.protocol))?;
-        admit(posterior_bytes(&subject.protocol.protocol, tallies.n(), self.draws, self.grid))?;
-        Ok(PosteriorJob { subject, tallies, request: self.clone() })
+        let reports = collected.of(&subject.protocol, |file| file.reports(&subject.protocol.protocol))?;
+        admit(posterior_bytes(&subject.protocol.protocol, reports.n(), self.draws, self.grid))?;
+        Ok(PosteriorJob { subject, reports, request: self.clone() })
     }
 }
 
@@ -170,7 +170,13 @@ impl PosteriorJob {
             observer: Some(&hear),
         };
         let named = &self.subject.protocol;
-        let found = posterior(&named.protocol, &self.subject.prior, &self.tallies, &options)?;
+        let prior = &self.subject.prior;
+        let found = match &self.reports {
+            Reports::Tallies(tallies) => posterior(&named.protocol, prior, tallies, &options)?,
+            Reports::Supports(supports) => {
+                posterior_of_supports(&named.protocol, prior, supports, &options)?
+            }
+        };
         let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
@@ -189,7 +195,7 @@ impl PosteriorJob {
         let none = Tallies::new(&silent, [])?;
         let options = PosteriorOptions { probabilities: self.probabilities(), ..PosteriorOptions::default() };
         let linear = LeftInverse::of(protocol)
-            .and_then(|inverse| inverse.estimate(protocol, &Reports::Tallies(self.tallies.clone())));
+            .and_then(|inverse| inverse.estimate(protocol, &self.reports));
         Ok(Compared {
             prior: posterior(&silent, prior, &none, &options)?.p,
             linear: linear.ok().map(|linear| linear.values().to_vec()),

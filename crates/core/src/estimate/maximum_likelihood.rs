@@ -21,7 +21,7 @@ use faer::{Mat, Side};
 
 use super::linear::information;
 use super::post_processing::norm_sub;
-use super::supports::{Reports, Supports};
+use crate::model::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
 use crate::likelihood::Likelihood;
 use crate::likelihood::centred_rows::CentredRows;

@@ -28,13 +28,12 @@ pub mod maximum_likelihood;
 mod newton;
 pub mod post_processing;
 mod quadratic_program;
-pub(crate) mod supports;
 mod water_filling;
 
 pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
-pub use supports::{Reports, SupportRates, Supports};
+pub use crate::model::supports::{Reports, SupportRates, Supports};
 
 use crate::model::error::{Error, Result, in_range};
 pub use crate::model::estimator::Estimator;
@@ -223,7 +222,7 @@ impl<'a> Estimation<'a> {
 /// The marginals of the posterior.
 ///
 /// # Errors
-/// Only supports are available, or as for [`posterior::posterior`].
+/// As for [`posterior::posterior`] and [`posterior::posterior_of_supports`].
 pub(crate) fn believed(
     protocol: &Protocol,
     reports: &Reports,
@@ -231,16 +230,18 @@ pub(crate) fn believed(
     probabilities: Vec<f64>,
     seed: u64,
 ) -> Result<Vec<Summary>> {
-    let Reports::Tallies(tallies) = reports else {
-        return Err(Error::SupportsOnly { what: "the posterior" });
-    };
     let options = posterior::PosteriorOptions {
         probabilities,
         draws: 0,
         seed,
         ..posterior::PosteriorOptions::default()
     };
-    Ok(posterior::posterior(protocol, prior, tallies, &options)?.p)
+    Ok(match reports {
+        Reports::Tallies(tallies) => posterior::posterior(protocol, prior, tallies, &options)?.p,
+        Reports::Supports(supports) => {
+            posterior::posterior_of_supports(protocol, prior, supports, &options)?.p
+        }
+    })
 }
 
 /// The linear estimate after the post-processing of an estimator.

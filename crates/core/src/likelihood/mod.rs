@@ -6,10 +6,12 @@
 //! | `dense_rows`: full rows | matrices with few outputs, single rows of the others | Markov chains |
 //! | `centred_rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: the excess of some inputs over the others | every protocol; proportional rows are merged | exact posteriors, the sampler |
+//! | `normal_supports`: normal, with the exact mean and covariance | supports, where the reports are gone | Markov chains |
 //! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
 pub(crate) mod centred_rows;
 pub(crate) mod dense_rows;
+pub(crate) mod normal_supports;
 pub(crate) mod patterns;
 pub(crate) mod polynomials;
 pub(crate) mod reduced;
@@ -58,8 +60,9 @@ pub(crate) trait RowLikelihood: Send + Sync {
     fn gradient(&self, p: &[f64]) -> Vec<f64>;
 
     /// The gradient of `L` and its negative Hessian in row-major order, both up to terms that vanish on
-    /// differences of distributions.
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
+    /// differences of distributions. Unless it is to be thorough, the Hessian of very many rows may be
+    /// estimated from some of them.
+    fn expansion(&self, centre: &[f64], thorough: bool) -> (Vec<f64>, Vec<f64>);
 
     /// Elementary steps of one evaluation of `L`.
     fn steps(&self) -> f64;

@@ -266,7 +266,7 @@ impl RowLikelihood for SparseRows {
         gradient.iter().map(|g| g + base).collect()
     }
 
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    fn expansion(&self, centre: &[f64], _: bool) -> (Vec<f64>, Vec<f64>) {
         let a = self.inputs();
         let (mut curvature, mut mixed, mut base_curvature) = (vec![0.0; a * a], vec![0.0; a], 0.0);
         for row in self.rows() {

@@ -19,9 +19,9 @@ use crate::numerics::stirling::ln_rising;
 /// The values that the reports can hardly tell from 0.
 pub(super) struct Orbit {
     /// Each with the logarithm of the noise of its share.
-    pub(super) rare: Vec<(usize, f64)>,
+    rare: Vec<(usize, f64)>,
     /// The most common value.
-    pub(super) main: usize,
+    main: usize,
 }
 
 /// A value is rare if its mean share is below this many standard deviations of its noise.
@@ -36,6 +36,30 @@ impl Orbit {
         let rare = others.filter(|(x, noise)| shares[*x] < RARE * noise);
         Orbit { rare: rare.map(|(x, noise)| (x, noise.ln())).collect(), main }
     }
+
+    /// `ln P` after `α` moves along the orbit from `now`, with the logarithm of the prior density there times
+    /// the Jacobian of the move; `None` if the most common value cannot take up the difference.
+    pub(super) fn moved(&self, ln_p: &[f64], now: f64, alpha: f64) -> Option<(Vec<f64>, f64)> {
+        let mut moved = ln_p.to_vec();
+        let (mut left_over, mut jacobian) = (0.0, self.rare.len() as f64 * (now / alpha).ln());
+        for (x, ln_noise) in &self.rare {
+            moved[*x] = ln_noise + now / alpha * (ln_p[*x] - ln_noise);
+            left_over += ln_p[*x].exp() - moved[*x].exp();
+            jacobian += moved[*x] - ln_p[*x];
+        }
+        let main = ln_p[self.main].exp() + left_over;
+        // False for NaN too.
+        let possible = main > 0.0;
+        moved[self.main] = main.ln();
+        let prior = ln_density(moved.len(), alpha, moved.iter().sum());
+        possible.then_some((moved, prior + jacobian))
+    }
+}
+
+/// `α` given the distribution, by one step of slice sampling.
+pub(super) fn given_shares(ln_p: &[f64], alpha: f64, rng: &mut dyn Rng) -> f64 {
+    let sum_ln_p: f64 = ln_p.iter().sum();
+    slice(&|alpha| ln_density(ln_p.len(), alpha, sum_ln_p), alpha, rng)
 }
 
 /// A draw of `α` from the prior.
@@ -45,7 +69,7 @@ pub(crate) fn prior_alpha(rng: &mut dyn Rng) -> f64 {
 }
 
 /// `ln` of the density of `Dir(α, …, α)` on `a` values at a point with this sum of `ln p_x`.
-pub(super) fn ln_density(a: usize, alpha: f64, sum_ln_p: f64) -> f64 {
+fn ln_density(a: usize, alpha: f64, sum_ln_p: f64) -> f64 {
     let a = a as f64;
     ln_gamma(a * alpha) - a * ln_gamma(alpha) + (alpha - 1.0) * sum_ln_p
 }

@@ -61,7 +61,7 @@ pub(crate) fn divergence(
 /// The product form around the posterior mean, which is found from the form around a draw of the posterior.
 fn near(rows: &dyn RowLikelihood, rules: &Rules, ln_p: &[f64]) -> Option<ProductForm> {
     let form = |centre: Vec<f64>| {
-        let expansion = rows.expansion(&centre);
+        let expansion = rows.expansion(&centre, false);
         ProductForm::new(centre, expansion)
     };
     form(form(ln_p.iter().map(|ln| ln.exp()).collect())?.mean(rules)?)
@@ -90,7 +90,7 @@ impl<'a> Path<'a> {
     ) -> Self {
         let counts = rows.counts();
         let exact = vec![few(counts.len(), rows.inputs()); counts.len()];
-        let target = Target::with_rows(rows, prior, &exact, product.centre.clone());
+        let target = Target::with_rows(rows, prior, &exact, product.centre.clone(), false);
         Path { rows, origin: target.origin, product, lambda, family: target.between(product, lambda) }
     }
 

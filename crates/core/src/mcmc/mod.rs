@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `diagnostics` | convergence: R-hat and effective sample sizes |
 //! | `concentration` | moves of the parameter of the adaptive prior |
+//! | `normal_target` | chains for the posterior given supports |
 //! | `product_form` | a likelihood with one factor for each value, whose evidence is exact |
 //! | `divergence` | `KL(posterior‖prior)` on a short path from a product form |
 //! | `quadratic` | a second-order expansion of a log-likelihood |
@@ -20,6 +21,7 @@ pub(crate) mod concentration;
 pub(crate) mod diagnostics;
 pub(crate) mod divergence;
 pub(crate) mod evidence;
+pub(crate) mod normal_target;
 pub(crate) mod product_form;
 mod quadratic;
 pub(crate) mod target;

@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn the_expansion_is_second_order() {
         let rows = DenseRows { a: 2, rows: vec![1.5, 0.5, 0.7, 1.2], counts: vec![3.0, 4.0] };
-        let quadratic = Quadratic::new(vec![0.4, 0.6], rows.expansion(&[0.4, 0.6]));
+        let quadratic = Quadratic::new(vec![0.4, 0.6], rows.expansion(&[0.4, 0.6], true));
         let exact = |p: f64| rows.ln_likelihood(&[p, 1.0 - p]) - rows.ln_likelihood(&[0.4, 0.6]);
         for step in [1e-2, 1e-3] {
             let p = [0.4 + step, 0.6 - step];

@@ -166,6 +166,9 @@ pub enum Error {
         "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is a custom one"
     )]
     PosteriorPrior,
+    /// Supports under a prior that their chains do not have.
+    #[error("the posterior given supports is found under a Dirichlet prior or the adaptive one")]
+    SupportsPrior,
     /// No exact method is affordable.
     #[error("no exact method is affordable for this posterior; use Markov chains")]
     NoExactPosterior,
@@ -398,6 +401,7 @@ impl Error {
             Error::TooLarge { .. }
             | Error::TooMuch { .. }
             | Error::PosteriorPrior
+            | Error::SupportsPrior
             | Error::NoExactPosterior
             | Error::DesignSize { .. }
             | Error::NoThreads { .. }

@@ -43,14 +43,19 @@ const WARM_UP: usize = 100;
 const KEPT: usize = 1000;
 
 /// Draws between two convergence checks of chains whose draws are expensive.
-const CHECKED: usize = 250;
+const CHECKED: usize = 50;
 
 /// Draws between two calls of the observer.
 const SLICE: usize = 50;
 
 /// Largest R-hat and smallest effective sample size of a converged answer.
 const R_HAT: f64 = 1.01;
-pub(crate) const SAMPLE_SIZE: f64 = 1000.0;
+const SAMPLE_SIZE: f64 = 1000.0;
+
+/// The smallest effective sample size where a pass over the reports takes more than [`EXPENSIVE`] steps: what
+/// Vehtari et al. ask of four chains.
+const LEAST_SAMPLE_SIZE: f64 = 400.0;
+const EXPENSIVE: f64 = 5e7;
 
 /// Largest number of doublings of the chains' length.
 const DOUBLINGS: u32 = 6;
@@ -102,6 +107,13 @@ struct Chain {
     draws: Vec<Draw>,
 }
 
+impl Problem<'_> {
+    /// The effective sample size of a converged answer.
+    pub(crate) fn sample_size(&self) -> f64 {
+        if self.likelihood.steps() > EXPENSIVE { LEAST_SAMPLE_SIZE } else { SAMPLE_SIZE }
+    }
+}
+
 impl Chains {
     /// Runs chains until they agree with at least `sample_size` effective draws, are stopped, or have doubled
     /// their length too often.
@@ -151,8 +163,8 @@ impl Chain {
             difference: problem.target.difference(&state),
             state,
             rng,
-            moves: 2 * a,
-            augments: true,
+            moves: if problem.target.is_expanded() { longest(problem) * a } else { 2 * a },
+            augments: !problem.target.is_expanded(),
             proposed: 0.0,
             accepted: 0.0,
             thinning: 1,
@@ -162,12 +174,16 @@ impl Chain {
 
     /// Tunes the number of moves per proposal for an acceptance rate of about two thirds.
     fn warm_up(&mut self, problem: &Problem<'_>) {
-        let a = problem.likelihood.inputs();
-        let longest = longest(problem) * a;
-        for _ in 0..WARM_UP / 10 {
+        let longest = longest(problem) * problem.likelihood.inputs();
+        self.moves = longest.min(self.moves);
+        for round in 0..WARM_UP / 10 {
             (self.proposed, self.accepted) = (0.0, 0.0);
             (0..10).for_each(|_| self.step(problem));
             let share = self.accepted / self.proposed;
+            // Where the expansion is good there is nothing to tune.
+            if problem.target.is_expanded() && round > 0 && share > 0.8 && self.moves == longest {
+                break;
+            }
             if share < 0.5 {
                 self.moves = (self.moves / 2).max(2);
             } else if share > 0.8 {

@@ -19,6 +19,8 @@
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat measure the quality |
 //!
+//! [`posterior_of_supports`] is for collections of which only supports were kept.
+//!
 //! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
 //! parameter, and chains move it along with `P`.
 //!
@@ -48,12 +50,14 @@ mod response;
 mod sampler;
 mod shares;
 mod summary;
+mod supports;
 mod two_values;
 
 pub use marginal::prior_density;
 pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;
 pub use summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary};
+pub use supports::posterior_of_supports;
 
 use crate::information::Choice;
 use crate::likelihood::patterns::Patterns;

@@ -21,7 +21,7 @@
 use crate::numerics::parallel::*;
 
 use super::TALLY_LAW;
-use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
+use super::chains::{Chains, Draw, Problem};
 use super::marginal::grid;
 use super::summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary, mixed, weighted_quantile};
 use crate::information::Sampling;
@@ -89,7 +89,7 @@ pub(crate) fn posterior(
     }
     let answer = match &problems[..] {
         [problem] => {
-            let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
+            let chains = Chains::run(problem, problem.sample_size(), options.seed, options)?;
             let evidence = evidence_in_time(problem, &chains, options);
             Sampled { parts: vec![Part::new((1.0, 0.0), problem, chains, options)], evidence }
         }
@@ -117,7 +117,7 @@ fn weighed<'p>(
     let error = weights.iter().zip(&found).map(|(w, ln)| (w * ln.error).powi(2)).sum::<f64>().sqrt();
     let run = |(i, problem): (usize, &'p Problem<'p>)| {
         let weight = weights[i];
-        let size = (weight * SAMPLE_SIZE).max(SMALLEST_SIZE);
+        let size = (weight * problem.sample_size()).max(SMALLEST_SIZE);
         let chains = Chains::run(problem, size, split_mix(options.seed, i as u64), options)?;
         let weight_error = weight * (1.0 - weight) * found[i].error;
         Ok(Part::new((weight, weight_error), problem, chains, options))
@@ -167,8 +167,9 @@ fn log_evidence(
     seed: u64,
     options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
-    if !is_affordable(&problem.target) {
-        return Err("the walks from the prior to the posterior would take too long for this many values");
+    const TOO_LONG: &str = "the walks from the prior to the posterior would take too long for this many values";
+    if !is_affordable(&problem.target, WALKS as f64) {
+        return Err(TOO_LONG);
     }
     let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
     let one = |i: usize| {
@@ -191,7 +192,16 @@ fn log_evidence(
         if error.is_nan() {
             return Err("a walk from the prior to the posterior failed");
         }
-        if error <= wanted || walks.len() >= MOST_WALKS || stopped {
+        // The number of walks at which the error would just be accepted.
+        let needed = count * (error / LARGEST_ERROR).powi(2);
+        if chains.is_some() && needed > count && !is_affordable(&problem.target, needed) {
+            return Err(TOO_LONG);
+        }
+        let affordable = is_affordable(&problem.target, 2.0 * count);
+        if error <= wanted || (chains.is_some() && error <= LARGEST_ERROR && !affordable) {
+            return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
+        }
+        if walks.len() >= MOST_WALKS || stopped {
             return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
         }
     }

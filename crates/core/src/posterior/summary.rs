@@ -81,7 +81,7 @@ pub struct Posterior {
     /// The parameter of an adaptive prior; `None` under other priors.
     pub alpha: Option<Summary>,
     /// Posterior probabilities of the components of a mixture prior, where the method is exact.
-    pub(crate) weights: Vec<f64>,
+    pub weights: Vec<f64>,
     /// Joint draws.
     pub draws: Draws,
     /// Convergence diagnostics of the sampler; `None` where draws are independent.

@@ -214,7 +214,7 @@ fn learned(document: &mut Document, report: &DemoReport) {
     document.heading("5. What the collector learns");
     let words = format!(
         "From these counts alone follow the shares of all answers among these people, each with an interval that holds it with probability {level} % (the posterior under \
-         the Jeffreys prior). Nobody who collects knows the truth; here we do, and can look:"
+         the adaptive prior). Nobody who collects knows the truth; here we do, and can look:"
     );
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words).line(Emphasis::Plain, "");
     document.table(table(report)).line(Emphasis::Plain, "").chart(intervals(report));
