@@ -310,8 +310,7 @@ impl CountingArguments {
     /// Warns where the form `auto` gave up patterns, even if no summary is wanted: `posterior` needs them.
     pub(crate) fn warn(&self, report: &TallyReport, quiet: bool) {
         if quiet && self.form == FormArgument::Auto && report.form == KeptForm::Supports {
-            let words =
-                "kept as supports; `posterior` answers with an approximation, or exactly with --form patterns";
+            let words = "kept as supports; `posterior` answers with an approximation, or exactly with --form patterns";
             say(AnsiColor::Yellow, "warning", words);
         }
     }

@@ -71,8 +71,34 @@ fn chains_meet_the_exact_mixture() {
                 // Tails of α are long; compare quantiles in units of the interval.
                 let width = exact.quantiles[1].1 - exact.quantiles[0].1;
                 let off = (exact_at.1 - found_at.1).abs();
-                assert!(off < 0.08 * width + 1.0 / n as f64, "{a} {epsilon}: {found:?} {exact:?}");
+                // Quantiles of tallies are whole numbers.
+                let step = if exact.quantiles[1].1 > 10.0 { 2.0 } else { 1.0 / n as f64 };
+                assert!(off < 0.08 * width + step, "{a} {epsilon}: {found:?} {exact:?}");
             }
+        }
+    }
+}
+
+/// The nodes of the exact mixture against a plain grid of 96 values of `α`.
+#[test]
+fn quadrature_meets_a_fine_grid() {
+    for (a, epsilon, n, skew) in [(5, 1.0, 300, 0.5), (12, 2.0, 2_000, 2.0), (12, 0.5, 2_000, 2.0)] {
+        let protocol = Protocol::grr(a, epsilon).unwrap();
+        let weights: Vec<f64> = (1..=a).map(|x| (x as f64).powf(-skew)).collect();
+        let p: Vec<f64> = weights.iter().map(|w| w / weights.iter().sum::<f64>()).collect();
+        let tallies = collected(&protocol, &p, n, &mut ChaCha8Rng::seed_from_u64(7));
+        let options = options(vec![0.05, 0.95], Choice::Exact, 3);
+        let grid = Prior::DirichletMixture(Adaptive::with_nodes(a, 96).unwrap().mixture().clone());
+        let fine = posterior(&protocol, &grid, &tallies, &options).unwrap();
+        let found = posterior(&protocol, &Prior::adaptive(a).unwrap(), &tallies, &options).unwrap();
+        let [fine_ln, ln] = [&fine, &found].map(|posterior| posterior.log_evidence.unwrap());
+        assert!((ln.value - fine_ln.value).abs() < ln.error, "{a} {epsilon}: {ln:?} {fine_ln:?}");
+        for (fine, found) in fine.p.iter().zip(&found.p) {
+            assert!((fine.mean - found.mean).abs() < 1e-2 * fine.sd, "{a} {epsilon}: {fine:?} {found:?}");
+            assert!(
+                (fine.quantiles[1].1 - found.quantiles[1].1).abs() < 2e-2 * fine.sd,
+                "{fine:?} {found:?}"
+            );
         }
     }
 }
@@ -143,15 +169,24 @@ fn chi_square(counts: &[usize]) -> f64 {
 /// 0.12), and 4.5 standard errors of the mean have a false-alarm rate of 7e-6.
 #[test]
 fn the_truth_is_where_the_posterior_says() {
-    let cases: Vec<(usize, f64, usize)> = if full() {
-        let all =
-            [10, 20, 41, 64].map(|a| [0.3, 1.0, 3.0].map(|epsilon| [500, 2_000].map(|n| (a, epsilon, n))));
-        all.into_iter().flatten().flatten().collect()
-    } else {
-        vec![(10, 1.0, 500), (16, 3.0, 500)]
-    };
-    // 4 protocols × 24 cases × 11 seeds = 1,056 collections.
-    let seeds: u64 = if full() { 11 } else { 6 };
+    let quick = [(10, 1.0, 500), (16, 3.0, 500)];
+    let all = [
+        (10, 0.3, 2_000),
+        (10, 1.0, 500),
+        (10, 3.0, 2_000),
+        (20, 0.3, 500),
+        (20, 1.0, 2_000),
+        (20, 3.0, 500),
+        (41, 0.3, 2_000),
+        (41, 1.0, 500),
+        (41, 3.0, 500),
+        (64, 0.3, 2_000),
+        (64, 1.0, 2_000),
+        (64, 3.0, 500),
+    ];
+    let cases: &[(usize, f64, usize)] = if full() { &all } else { &quick };
+    // 4 protocols × 12 cases × 21 seeds.
+    let seeds: u64 = if full() { 21 } else { 4 };
     for name in ["grr", "oue", "lh", "subset"] {
         let trials: Vec<(usize, usize, f64, usize, u64)> = cases
             .iter()

@@ -38,7 +38,8 @@ fn supports_say_about_what_the_reports_say() {
         let p = [0.4, 0.2, 0.12, 0.1, 0.08, 0.05, 0.04, 0.01];
         let tallies = collected(&protocol, &p, 4_000, &mut ChaCha8Rng::seed_from_u64(3));
         let supports = Supports::of_tallies(&protocol, &tallies).unwrap();
-        let (prior, options) = (Prior::adaptive(8).unwrap(), PosteriorOptions { draws: 10, ..PosteriorOptions::default() });
+        let (prior, options) =
+            (Prior::adaptive(8).unwrap(), PosteriorOptions { draws: 10, ..PosteriorOptions::default() });
         let all = posterior(&protocol, &prior, &tallies, &options).unwrap();
         let found = posterior_of_supports(&protocol, &prior, &supports, &options).unwrap();
         assert_eq!((found.method, found.n, found.draws.p.len()), (Method::Approximation, 4_000, 10));
@@ -59,7 +60,8 @@ fn what_supports_cannot_answer_is_refused() {
         posterior_of_supports(&protocol, prior, &supports, &options).unwrap_err()
     };
     assert_eq!(ask(&Prior::jeffreys(3).unwrap(), Choice::Exact), Error::NoExactPosterior);
-    let points = sottovoce::prior::Points::new(vec![0.5, 0.5], vec![vec![0.2, 0.3, 0.5], vec![0.6, 0.2, 0.2]]);
+    let points =
+        sottovoce::prior::Points::new(vec![0.5, 0.5], vec![vec![0.2, 0.3, 0.5], vec![0.6, 0.2, 0.2]]);
     assert_eq!(ask(&Prior::Points(points.unwrap()), Choice::Automatic), Error::SupportsPrior);
     assert!(matches!(ask(&Prior::jeffreys(4).unwrap(), Choice::Automatic), Error::PriorSize { .. }));
 }
@@ -95,8 +97,15 @@ fn intervals_hold_the_truth() {
                 let p: Vec<f64> = prior.sample_ln(rng).into_iter().map(f64::exp).collect();
                 let tallies = collected(&protocol, &p, *n, rng);
                 let supports = Supports::of_tallies(&protocol, &tallies).unwrap();
-                let options = PosteriorOptions { probabilities: vec![0.05, 0.95], draws: 0, seed, ..PosteriorOptions::default() };
-                let found = posterior_of_supports(&protocol, &Prior::Dirichlet(prior.clone()), &supports, &options).unwrap();
+                let options = PosteriorOptions {
+                    probabilities: vec![0.05, 0.95],
+                    draws: 0,
+                    seed,
+                    ..PosteriorOptions::default()
+                };
+                let found =
+                    posterior_of_supports(&protocol, &Prior::Dirichlet(prior.clone()), &supports, &options)
+                        .unwrap();
                 let holds = |x: &usize| {
                     let ends = &found.p[*x].quantiles;
                     ends[0].1 <= p[*x] && p[*x] <= ends[1].1
@@ -106,7 +115,10 @@ fn intervals_hold_the_truth() {
             let shares: Vec<f64> = (0..collections).into_par_iter().map(held).collect();
             let mean = shares.iter().sum::<f64>() / collections as f64;
             let sd = (shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / collections as f64).sqrt();
-            println!("{name}, a = {a}, epsilon = {epsilon}, n = {n}, alpha = {alpha}: {:.1} % (sd of one {sd:.3})", 100.0 * mean);
+            println!(
+                "{name}, a = {a}, epsilon = {epsilon}, n = {n}, alpha = {alpha}: {:.1} % (sd of one {sd:.3})",
+                100.0 * mean
+            );
             let margin = if full { 0.02 } else { 4.5 * 0.15 / (collections as f64).sqrt() };
             assert!((mean - 0.9).abs() <= margin, "{name} {a} {epsilon} {n} {alpha}: {mean}");
         }

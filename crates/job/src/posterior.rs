@@ -173,9 +173,7 @@ impl PosteriorJob {
         let prior = &self.subject.prior;
         let found = match &self.reports {
             Reports::Tallies(tallies) => posterior(&named.protocol, prior, tallies, &options)?,
-            Reports::Supports(supports) => {
-                posterior_of_supports(&named.protocol, prior, supports, &options)?
-            }
+            Reports::Supports(supports) => posterior_of_supports(&named.protocol, prior, supports, &options)?,
         };
         let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
@@ -194,8 +192,7 @@ impl PosteriorJob {
         let silent = Protocol::identity(protocol.inputs())?;
         let none = Tallies::new(&silent, [])?;
         let options = PosteriorOptions { probabilities: self.probabilities(), ..PosteriorOptions::default() };
-        let linear = LeftInverse::of(protocol)
-            .and_then(|inverse| inverse.estimate(protocol, &self.reports));
+        let linear = LeftInverse::of(protocol).and_then(|inverse| inverse.estimate(protocol, &self.reports));
         Ok(Compared {
             prior: posterior(&silent, prior, &none, &options)?.p,
             linear: linear.ok().map(|linear| linear.values().to_vec()),

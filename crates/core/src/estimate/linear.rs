@@ -30,10 +30,10 @@ use faer::{Mat, Side};
 
 use super::interval::{Interval, Measured};
 use super::post_processing::norm_sub;
-use crate::model::supports::{Reports, SupportRates, Supports};
 use crate::likelihood::centred_rows::CentredRows;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::model::supports::{Reports, SupportRates, Supports};
 use crate::model::tallies::Tallies;
 use crate::numerics::stop::check;
 

@@ -21,13 +21,13 @@ use faer::{Mat, Side};
 
 use super::linear::information;
 use super::post_processing::norm_sub;
-use crate::model::supports::{Reports, Supports};
 use super::{expectation_maximisation, newton, water_filling};
 use crate::likelihood::Likelihood;
 use crate::likelihood::centred_rows::CentredRows;
 use crate::likelihood::patterns::Patterns;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
+use crate::model::supports::{Reports, Supports};
 use crate::model::tallies::Tallies;
 
 /// Largest number of inputs for which an `a × a` matrix is formed and factorised.

@@ -30,10 +30,10 @@ pub mod post_processing;
 mod quadratic_program;
 mod water_filling;
 
+pub use crate::model::supports::{Reports, SupportRates, Supports};
 pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
-pub use crate::model::supports::{Reports, SupportRates, Supports};
 
 use crate::model::error::{Error, Result, in_range};
 pub use crate::model::estimator::Estimator;

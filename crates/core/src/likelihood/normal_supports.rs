@@ -95,7 +95,11 @@ impl NormalSupports {
         let (e, f) = (1.0 + c_0 * g_0 + c_1 * g_1, c_0 * g_1 + c_1 * g_2);
         let (h, i) = (c_1 * g_0 + c_2 * g_1, 1.0 + c_1 * g_1 + c_2 * g_2);
         let determinant = (e * i - f * h).max(f64::MIN_POSITIVE);
-        let k = [(i * c_0 - f * c_1) / determinant, (i * c_1 - f * c_2) / determinant, (e * c_2 - h * c_1) / determinant];
+        let k = [
+            (i * c_0 - f * c_1) / determinant,
+            (i * c_1 - f * c_2) / determinant,
+            (e * c_2 - h * c_1) / determinant,
+        ];
         (determinant, k)
     }
 
@@ -108,8 +112,7 @@ impl NormalSupports {
             sums.iter_mut().zip(self.terms(x, *p_x)).for_each(|(sum, term)| *sum += term);
         }
         let (_, k) = self.core(&sums);
-        let off: Vec<f64> =
-            (0..p.len()).map(|x| (self.counts[x] - s[x]) / self.diagonal(p[x])).collect();
+        let off: Vec<f64> = (0..p.len()).map(|x| (self.counts[x] - s[x]) / self.diagonal(p[x])).collect();
         let (w_1, w_2) = (off.iter().sum::<f64>(), off.iter().zip(p).map(|(o, p)| o * p).sum::<f64>());
         let (u_1, u_2) = (k[0] * w_1 + k[1] * w_2, k[1] * w_1 + k[2] * w_2);
         let solved: Vec<f64> =
@@ -123,8 +126,8 @@ impl NormalSupports {
 mod tests {
     use super::*;
     use crate::model::protocol::Protocol;
-    use faer::linalg::solvers::Solve;
     use faer::Mat;
+    use faer::linalg::solvers::Solve;
 
     /// Against the dense covariance, from the rates of pairs.
     #[test]
@@ -136,7 +139,8 @@ mod tests {
             Protocol::subset(a, 2, 1.0).unwrap(),
         ] {
             let fixed = matches!(protocol, Protocol::SubsetSelection(_));
-            let counts = if fixed { vec![420, 350, 340, 330, 290, 270] } else { vec![500, 400, 300, 280, 290, 310] };
+            let counts =
+                if fixed { vec![420, 350, 340, 330, 290, 270] } else { vec![500, 400, 300, 280, 290, 310] };
             let supports = Supports::new(&protocol, 1000, counts.clone()).unwrap();
             let rates = SupportRates::of(&protocol).unwrap();
             let normal = NormalSupports::new(&rates, &supports);
@@ -161,7 +165,10 @@ mod tests {
             };
             let (one, other) = ([0.4, 0.2, 0.15, 0.1, 0.1, 0.05], [0.3, 0.3, 0.1, 0.05, 0.05, 0.2]);
             let (expected, found) = (dense(&one) - dense(&other), found(&one) - found(&other));
-            assert!((expected - found).abs() < 1e-8 * (1.0 + expected.abs()), "{protocol:?}: {expected} {found}");
+            assert!(
+                (expected - found).abs() < 1e-8 * (1.0 + expected.abs()),
+                "{protocol:?}: {expected} {found}"
+            );
         }
     }
 }

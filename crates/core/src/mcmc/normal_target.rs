@@ -106,7 +106,9 @@ impl<'a> NormalTarget<'a> {
     fn along_orbit(&self, state: &mut NormalState, orbit: &Orbit, rng: &mut dyn Rng) {
         let Some(now) = state.alpha else { return };
         let ln_at = |alpha: f64| {
-            let Some((ln_p, ln_prior)) = orbit.moved(&state.ln_p, now, alpha) else { return f64::NEG_INFINITY };
+            let Some((ln_p, ln_prior)) = orbit.moved(&state.ln_p, now, alpha) else {
+                return f64::NEG_INFINITY;
+            };
             let p: Vec<f64> = ln_p.iter().map(|ln| ln.exp()).collect();
             ln_prior + self.likelihood.ln_likelihood(&self.sums(&p))
         };

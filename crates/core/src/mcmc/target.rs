@@ -58,6 +58,11 @@ const ROUNDS: usize = 5;
 /// The parameter of the adaptive prior from which the first centre is found: the middle of its range.
 const FIRST_ALPHA: f64 = 0.3;
 
+/// Moves of the parameter of an adaptive prior per sweep, one of them along the orbit; and the number of
+/// inputs above which that one is made less often.
+const PARAMETER_MOVES: usize = 4;
+const ORBIT_INPUTS: f64 = 128.0;
+
 /// A direction is a ridge if the information along it is below this share of the largest.
 const FLAT: f64 = 0.01;
 
@@ -405,7 +410,8 @@ impl<'a> Target<'a> {
         state.ratios = self.exact.ratios(&state.p);
         for _ in 0..count {
             check();
-            let number = rng.random_range(0..a + self.ridges.len() + 2 * usize::from(self.orbit.is_some()));
+            let parameter_moves = if self.orbit.is_some() { PARAMETER_MOVES } else { 0 };
+            let number = rng.random_range(0..a + self.ridges.len() + parameter_moves);
             match (number.checked_sub(a), &self.orbit) {
                 (None, _) => {}
                 (Some(ridge), _) if ridge < self.ridges.len() => {
@@ -413,7 +419,10 @@ impl<'a> Target<'a> {
                     continue;
                 }
                 (Some(other), Some(orbit)) if other == self.ridges.len() => {
-                    self.along_orbit(state, orbit, beta, rng);
+                    // A move along the orbit costs as much as ten sweeps of a thousand values.
+                    if rng.random::<f64>() < ORBIT_INPUTS / a as f64 {
+                        self.along_orbit(state, orbit, beta, rng);
+                    }
                     continue;
                 }
                 _ => {

@@ -57,6 +57,11 @@ const SAMPLE_SIZE: f64 = 1000.0;
 const LEAST_SAMPLE_SIZE: f64 = 400.0;
 const EXPENSIVE: f64 = 5e7;
 
+/// The same for the parameter of an adaptive prior. The shares hardly depend on it, and their own diagnostics
+/// tell if they do.
+const PARAMETER_R_HAT: f64 = 1.05;
+const PARAMETER_SAMPLE_SIZE: f64 = 100.0;
+
 /// Largest number of doublings of the chains' length.
 const DOUBLINGS: u32 = 6;
 
@@ -304,8 +309,12 @@ fn diagnostics(chains: &[Chain], sample_size: f64) -> (Vec<Agreement>, Diagnosti
         let column = |chain: &Chain| chain.draws.iter().filter_map(|draw| draw.alpha).collect();
         found.push(agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>()));
     }
-    let least = |f: fn(&Agreement) -> f64| found.iter().map(f).fold(f64::INFINITY, f64::min);
+    let values = &found[..chains[0].state.p.len()];
+    let least = |f: fn(&Agreement) -> f64| values.iter().map(f).fold(f64::INFINITY, f64::min);
     let (r_hat, bulk, tail) = (-least(|a| -a.r_hat), least(|a| a.bulk), least(|a| a.tail));
+    let parameter_agrees = found[values.len()..]
+        .iter()
+        .all(|alpha| alpha.r_hat <= PARAMETER_R_HAT && alpha.bulk >= PARAMETER_SAMPLE_SIZE);
     let sum = |f: fn(&Chain) -> f64| chains.iter().map(f).sum::<f64>();
     let diagnostics = Diagnostics {
         chains: chains.len(),
@@ -314,7 +323,7 @@ fn diagnostics(chains: &[Chain], sample_size: f64) -> (Vec<Agreement>, Diagnosti
         bulk,
         tail,
         acceptance: sum(|c| c.accepted) / sum(|c| c.proposed),
-        converged: r_hat <= R_HAT && bulk.min(tail) >= sample_size,
+        converged: r_hat <= R_HAT && bulk.min(tail) >= sample_size && parameter_agrees,
     };
     (found, diagnostics)
 }

@@ -142,6 +142,9 @@ fn exact_mixture(
     let parts: Vec<(f64, &Dirichlet)> = nodes.iter().map(|node| (node.weight, &node.dirichlet)).collect();
     let mut found = exact(protocol, likelihood, &parts, tallies, options)?;
     found.alpha = Some(adaptive::summary(&nodes, &found.weights, options));
+    if let Ok(evidence) = &mut found.log_evidence {
+        evidence.error = evidence.error.max(adaptive::LN_EVIDENCE_ERROR);
+    }
     Some(found)
 }
 

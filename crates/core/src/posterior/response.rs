@@ -29,6 +29,9 @@ const MANY: u64 = 100_000;
 /// Largest number of steps of polynomial products, about a second.
 const MAX_WORK: f64 = 1e9;
 
+/// Components with less posterior probability are left out of marginals.
+const NEGLIGIBLE: f64 = 1e-12;
+
 /// The exact quantities under one Dirichlet component of the prior.
 pub(super) trait ExactPart: Sync {
     /// `ln E[Π_x (1 + βP_x)^{s_x}]`.
@@ -147,7 +150,11 @@ fn summaries(
     x: usize,
     options: &PosteriorOptions<'_>,
 ) -> Option<[Summary; 2]> {
-    let found: Vec<_> = parts.iter().map(|part| part.marginal(x)).collect::<Option<_>>()?;
+    // Components that do not matter would take as long as the others.
+    let matter = || parts.iter().zip(weights).filter(|(_, weight)| **weight > NEGLIGIBLE);
+    let total: f64 = matter().map(|(_, weight)| weight).sum();
+    let weights: Vec<f64> = matter().map(|(_, weight)| weight / total).collect();
+    let found: Vec<_> = matter().map(|(part, _)| part.marginal(x)).collect::<Option<_>>()?;
     let (marginals, tallies): (Vec<Marginal<'_>>, Vec<(f64, f64)>) = found.into_iter().unzip();
     let (mean, sd) = mixed(weights.iter().copied().zip(tallies));
     let parts = weights.iter().copied().zip(marginals).collect();

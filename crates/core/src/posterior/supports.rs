@@ -228,8 +228,7 @@ fn tallies(
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
     let t = multinomial(n, p, rng);
-    let support =
-        |t: &u64| (binomial(*t, rates.own, rng) + binomial(n - t, rates.other, rng)) as f64;
+    let support = |t: &u64| (binomial(*t, rates.own, rng) + binomial(n - t, rates.other, rng)) as f64;
     let mut s: Vec<f64> = t.iter().map(support).collect();
     if let Protocol::SubsetSelection(subset) = protocol {
         // Sets have a fixed size: independent counts with the same sum.
