@@ -56,7 +56,7 @@ const DRAW_SPACING: usize = 2;
 const ROUNDS: usize = 5;
 
 /// The parameter of the adaptive prior from which the first centre is found: the middle of its range.
-const FIRST_ALPHA: f64 = 0.3;
+const FIRST_ALPHA: f64 = 0.7;
 
 /// Moves of the parameter of an adaptive prior per sweep, one of them along the orbit; and the number of
 /// inputs above which that one is made less often.

@@ -24,7 +24,7 @@ pub enum PriorSpec {
         /// The parameter, from 1e-4 to 1e8.
         alpha: f64,
     },
-    /// Symmetric Dirichlet distributions whose parameter is unknown, with its logarithm uniform from ln 0.01 to ln 10.
+    /// Symmetric Dirichlet distributions whose parameter is unknown, with its logarithm uniform from ln 0.05 to ln 10.
     Adaptive,
     /// A Dirichlet distribution.
     Dirichlet {

@@ -32,9 +32,10 @@ impl PartialEq for Adaptive {
 impl Adaptive {
     /// The smallest and the largest `α`.
     ///
-    /// At 0.01, forty values have about one share that is not negligible; at 10, the shares of many values
-    /// differ by about a third of themselves.
-    pub const ALPHA: (f64, f64) = (0.01, 10.0);
+    /// At 0.05, forty values have about two shares that are not negligible; at 10, the shares of many values
+    /// differ by about a third of themselves. Below 0.05 a value of 2 % beside one of 90 % is taken for noise:
+    /// from 0.01 on, intervals of 95 % held the five largest of 42 countries in 73 % of 30 cases.
+    pub const ALPHA: (f64, f64) = (0.05, 10.0);
 
     /// Components of the mixture. Twice as many change `S_μ` and `H(X|P)` by less than 1e-3 of themselves
     /// (`tests/adaptive.rs`), and `F_μ`, the exponential of a mean, by 4 % at 5 values.
