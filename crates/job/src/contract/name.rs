@@ -42,7 +42,15 @@ impl Named for Method {
 
     fn names() -> Vec<&'static str> {
         use Method as M;
-        let all = [M::ClosedForm, M::Quadrature, M::Enumeration, M::Expansion, M::MonteCarlo, M::Asymptote];
+        let all = [
+            M::ClosedForm,
+            M::Quadrature,
+            M::Enumeration,
+            M::Expansion,
+            M::Approximation,
+            M::MonteCarlo,
+            M::Asymptote,
+        ];
         all.map(Method::name).into()
     }
 }
