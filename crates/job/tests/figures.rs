@@ -135,7 +135,7 @@ fn the_asymptote_is_below_and_the_limit_above() {
 #[test]
 fn the_parts_of_the_split_shrink_with_epsilon() {
     let figures = all();
-    let split = &figures[4];
+    let split = &figures[5];
     for part in ["about the population", "about this group", "about who holds what"] {
         let values: Vec<f64> = split.data.iter().filter(|d| d.series == part).map(|d| d.x.value).collect();
         assert_eq!(values.len(), 5);
@@ -155,7 +155,7 @@ fn the_parts_of_the_split_shrink_with_epsilon() {
 /// Without a limit on the worst case erasure is best, and its `F_μ` is `1 − S_μ`; no curve is above it, and none of LDP level 2 above the limited optimum.
 #[test]
 fn the_frontier_is_above_everything() {
-    let frontier = &all()[5];
+    let frontier = &all()[6];
     let series = |name: &str| frontier.data.iter().filter(|d| d.series == name).collect::<Vec<&Datum>>();
     let (any, limited) = (series("optimum"), series("optimum, LDP ≤ 2"));
     assert_eq!((any.len(), limited.len()), (19, 19));
