@@ -5,7 +5,10 @@
 
 pub mod beta_rule;
 pub mod control_variates;
+pub mod cyclic_sum;
+pub mod difference_set;
 pub mod dirichlet_mean;
+pub mod finite_field;
 pub mod gauss;
 pub mod panels;
 pub(crate) mod parallel;
