@@ -1,9 +1,7 @@
 //! Designs against laws and against independently computed numbers.
 
 use proptest::prelude::*;
-use sottovoce::design::{
-    Effort, Requirement, best_for_one_user, best_protocol, block_selection, difference_set,
-};
+use sottovoce::design::{Effort, Requirement, best_for_one_user, best_protocol};
 use sottovoce::metric::{
     Settings, asymptotic_utility, average_privacy, effective_participation, truth_utility,
 };
@@ -54,7 +52,7 @@ fn designs_for_one_user_and_blocks_keep_their_level_exactly() {
     }
     for (a, k) in [(7, 3), (13, 4), (21, 5), (11, 5), (13, 9)] {
         for epsilon in [0.1, 0.3, 0.7, 1.0, 1.3, 2.0, 3.0, 5.0] {
-            let block = block_selection(a, &difference_set(a, k).unwrap(), epsilon).unwrap();
+            let block = Protocol::block(a, a, k, epsilon).unwrap();
             let level = block.level().unwrap();
             assert!(level <= epsilon && level > epsilon - 1e-12, "{a} {k}: {level} for {epsilon}");
         }
@@ -270,7 +268,7 @@ fn too_many_inputs_and_bad_requirements_are_errors() {
 #[test]
 fn a_projective_plane_loses_little_utility() {
     let (a, epsilon) = (13, 0.8);
-    let plane = block_selection(a, &difference_set(a, 4).unwrap(), epsilon).unwrap();
+    let plane = Protocol::block(a, a, 4, epsilon).unwrap();
     let all = Protocol::subset(a, 4, epsilon).unwrap();
     assert!((plane.level().unwrap() - epsilon).abs() < 1e-12);
     let (few, many) = (utility(&plane, &jeffreys(a)), utility(&all, &jeffreys(a)));

@@ -41,6 +41,7 @@ fn reports_follow_the_matrix() {
         Protocol::oue(4, 2.0).unwrap(),
         Protocol::lh(4, 3, 1.5).unwrap(),
         Protocol::subset(4, 2, 1.0).unwrap(),
+        Protocol::block(4, 7, 3, 1.0).unwrap(),
         Protocol::deterministic(vec![0, 1, 0, 1]).unwrap(),
         Protocol::erasure(4, 0.3).unwrap(),
         matrix.clone(),

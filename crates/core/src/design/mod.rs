@@ -20,8 +20,7 @@
 //! - Column generation: `column_generation` with its passes in `refinement`, `column`, `restricted_master`, `dual_variables`, `sensitivity`, `pricing`, `kkt_newton`.
 //! - Protocols known by integrals: `partial_disclosure`.
 //! - The result: `certificate`, `protocol_form`, `toward_privacy`.
-//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report), `finite_users` (a search for `n` users),
-//!   `difference_set`.
+//! - Other designs: `many_inputs` (subset selections), `one_user` (a linear program for a single report), `finite_users` (a search for `n` users).
 
 mod certificate;
 mod column;
@@ -29,7 +28,6 @@ mod column_generation;
 mod cone;
 mod control_variate;
 mod cubature;
-mod difference_set;
 mod direction;
 mod dual_variables;
 mod effort;
@@ -54,7 +52,6 @@ mod tolerances;
 mod toward_privacy;
 
 pub use certificate::Certificate;
-pub use difference_set::{block_selection, difference_set};
 pub use effort::Effort;
 pub use finite_users::{UsersDesign, best_for_users};
 pub use one_user::{OneUserDesign, best_for_one_user};

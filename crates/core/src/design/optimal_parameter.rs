@@ -15,9 +15,13 @@ use rand::SeedableRng;
 
 use crate::estimate::SupportRates;
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
-use crate::fisher::{FisherInformation, Point, SubsetSelection, UnaryEncoding};
+use crate::fisher::{
+    BlockDesign, FisherInformation, Point, SubsetSelection, UnaryEncoding, approximate_ln_det,
+};
 use crate::model::prior::{Dirichlet, Prior};
-use crate::model::protocol::{BitNoise, MAX_INPUTS, Protocol};
+use crate::model::protocol::{BitNoise, Block, DifferenceSet, MAX_INPUTS, MAX_ORDER, Protocol};
+use crate::numerics::difference_set::smallest_parameters;
+use crate::numerics::finite_field::prime_power;
 
 /// Beyond so many inputs the parameter for many inputs is taken without a search.
 const MOST_INPUTS_SEARCHED: usize = 20_000;
@@ -95,6 +99,104 @@ pub fn most_accurate_subset_size(inputs: usize, epsilon: f64) -> usize {
     fewest(1, inputs - 1, usual_subset_size(inputs, epsilon), error)
 }
 
+/// `(v, k)` of the block design on the prior's inputs with level `epsilon` that has the largest asymptotic utility, among those with the given `v` or
+/// `k`; `None` if there is none. Without either the designs of up to `8a + 64` blocks are compared: of each projective
+/// space the smallest, of each other family the smallest, and randomised response.
+///
+/// # Method and cost
+/// An approximation of the utility from `v`, `k` and the mean parameter of the prior ([`approximate_ln_det`]). Up to 128 inputs the best few by that, and
+/// up to 24 inputs, where it is too coarse, all designs, are compared by the mean over common points of the prior: some ten milliseconds, whatever `a`.
+///
+/// # Example
+/// ```
+/// use sottovoce::{Prior, design::optimal_parameter::best_block};
+/// assert_eq!(best_block(&Prior::jeffreys(100)?, 1.0, None, None), Some((109, 28)));
+/// assert_eq!(best_block(&Prior::jeffreys(7)?, 1.0, Some(7), None), Some((7, 3)));
+/// # Ok::<(), sottovoce::Error>(())
+/// ```
+pub fn best_block(prior: &Prior, epsilon: f64, v: Option<usize>, k: Option<usize>) -> Option<(usize, usize)> {
+    let inputs = prior.inputs();
+    let mean = |(weight, dirichlet): &(f64, &Dirichlet)| weight * dirichlet.total() / inputs as f64;
+    let alpha = prior.dirichlets().map_or(0.5, |parts| parts.iter().map(mean).sum());
+    let mut parameters = block_parameters(inputs, v, k);
+    let approximate = |(v, k)| approximate_ln_det(inputs, v, k, epsilon, alpha);
+    if inputs > MOST_INPUTS_REFINED {
+        return largest(parameters, approximate);
+    }
+    if inputs > MOST_INPUTS_SAMPLED {
+        parameters.sort_by(|left, right| approximate(*right).total_cmp(&approximate(*left)));
+        parameters.truncate(REFINED);
+        parameters.sort_unstable();
+    }
+    let points = common_points(prior, inputs * BLOCK_POINTS);
+    largest(parameters, |(v, k)| {
+        let Ok(block) = Block::new(inputs, v, k, epsilon) else { return f64::NAN };
+        let fisher = BlockDesign::new(&block);
+        points.par_iter().map(|(weight, point)| weight * fisher.ln_det(point)).sum()
+    })
+}
+
+/// Up to so many inputs all designs are compared at points of the prior.
+const MOST_INPUTS_SAMPLED: usize = 24;
+
+/// Up to so many inputs the best designs by the approximation are, and how many of them.
+const MOST_INPUTS_REFINED: usize = 128;
+const REFINED: usize = 6;
+
+/// Number of these points.
+const BLOCK_POINTS: usize = 16;
+
+/// `(v, k)` of the block design of level `epsilon` whose linear estimate has the least squared error, as
+/// [`most_accurate_hash_range`], among those that [`best_block`] compares.
+///
+/// # Example
+/// ```
+/// use sottovoce::design::optimal_parameter::most_accurate_block;
+/// assert_eq!(most_accurate_block(1000, 1.0), Some((1453, 364)));
+/// ```
+pub fn most_accurate_block(inputs: usize, epsilon: f64) -> Option<(usize, usize)> {
+    let error = |v, k| SupportRates::of_design(v, k, epsilon).squared_vote(inputs);
+    largest(block_parameters(inputs, None, None), |(v, k)| -error(v, k))
+}
+
+/// The parameters with the largest score, and of those the ones with the fewest blocks.
+fn largest(parameters: Vec<(usize, usize)>, score: impl Fn((usize, usize)) -> f64) -> Option<(usize, usize)> {
+    let scored = parameters.into_iter().map(|pair| (pair, score(pair))).filter(|(_, score)| !score.is_nan());
+    scored.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(pair, _)| pair)
+}
+
+/// The parameters of block designs on `inputs` residues that are worth comparing, in ascending order.
+fn block_parameters(inputs: usize, v: Option<usize>, k: Option<usize>) -> Vec<(usize, usize)> {
+    let fields = |most: usize| (2..=most).filter(|q| prime_power(*q as u64).is_some());
+    let pairs: Vec<(usize, usize)> = match (v, k) {
+        (Some(v), Some(k)) => vec![(v, k)],
+        (None, None) => return smallest_parameters(inputs, 8 * inputs + 64),
+        (Some(v), None) if !(2..=MAX_ORDER).contains(&v) => Vec::new(),
+        (Some(v), None) => {
+            let spaces = fields(v.isqrt()).map(|q| (v - 1) / q);
+            let sizes = spaces.chain([1, (v - 1) / 2, (v - 1) / 4, v.div_ceil(4)]).flat_map(|k| [k, v - k]);
+            sizes.map(|k| (v, k)).collect()
+        }
+        (None, Some(0)) => Vec::new(),
+        (None, Some(k)) if k > MAX_ORDER => Vec::new(),
+        (None, Some(k)) => {
+            // A plane has q² + q + 1 points, and other spaces more.
+            let largest_field = k.min(MAX_ORDER.isqrt());
+            let spaces = fields(largest_field).map(|q| k * q + 1);
+            let complements = fields(largest_field).map(|q| (k * q - 1) / (q - 1));
+            let fourth = [4 * k + 1, (4 * k).saturating_sub(3), (4 * k - 1) / 3, (4 * k + 3) / 3];
+            let others =
+                [if k == 1 { inputs } else { k + 1 }, 2 * k + 1, 2 * k - 1].into_iter().chain(fourth);
+            spaces.chain(complements).chain(others).map(|v| (v, k)).collect()
+        }
+    };
+    let mut pairs: Vec<_> =
+        pairs.into_iter().filter(|(v, k)| *v >= inputs && DifferenceSet::exists(*v, *k)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
 /// Infinite for a protocol that cannot be: it is never the best.
 fn squared_vote(protocol: crate::model::error::Result<Protocol>) -> f64 {
     let rates = protocol.ok().and_then(|protocol| Some((SupportRates::of(&protocol)?, protocol.inputs())));
@@ -136,7 +238,9 @@ fn common_points(prior: &Prior, coordinates: usize) -> Vec<(f64, Point)> {
             let jeffreys = vec![0.5; prior.inputs()];
             (0..draws).map(|j| (weight(1.0), sequence.point(j, &jeffreys))).collect()
         }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => of_parts(&prior.dirichlets().unwrap_or_default()),
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
+            of_parts(&prior.dirichlets().unwrap_or_default())
+        }
     }
 }
 
@@ -292,6 +396,45 @@ mod tests {
         {
             assert!(best_hash_range(&jeffreys(a), epsilon).abs_diff(range) <= range / 20);
             assert!(best_subset_size(&jeffreys(a), epsilon).abs_diff(size) <= size / 20);
+        }
+    }
+
+    #[test]
+    fn designs_are_found_by_one_of_their_numbers() {
+        assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(3)), Some((7, 3)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(40)), Some((121, 40)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(4)), Some((13, 4)));
+        assert_eq!(best_block(&jeffreys(5), 3.0, Some(31), None), Some((31, 6)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, Some(8), None), Some((8, 1)));
+        assert_eq!(best_block(&jeffreys(90), 1.0, Some(101), None), Some((101, 25)));
+        assert_eq!(best_block(&jeffreys(90), 1.0, None, Some(28)), Some((109, 28)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(1)), Some((5, 1)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, Some(31), Some(7)), None);
+        assert_eq!(best_block(&jeffreys(5), 1.0, Some(4), None), None);
+        assert_eq!(best_block(&jeffreys(3), 9.0, None, None), Some((3, 1)));
+    }
+
+    /// Of the designs that are compared none is better by more than the approximation may be off.
+    #[test]
+    fn no_other_design_is_much_better() {
+        let settings = Settings { tolerance: Some(1e-3), ..Settings::default() };
+        for (inputs, epsilon) in
+            [(3, 9.0), (5, 1.0), (9, 0.5), (12, 2.0), (20, 1.0), (25, 3.0), (30, 5.0), (40, 0.7)]
+        {
+            let utility = |(v, k): (usize, usize)| {
+                let protocol = Protocol::block(inputs, v, k, epsilon).unwrap();
+                asymptotic_utility(&protocol, &jeffreys(inputs), &settings).unwrap().value
+            };
+            let best = best_block(&jeffreys(inputs), epsilon, None, None).unwrap();
+            let found = utility(best);
+            let near = smallest_parameters(inputs, 4 * inputs + 20);
+            let (other, most) = near
+                .into_iter()
+                .map(|pair| (pair, utility(pair)))
+                .max_by(|l, r| l.1.total_cmp(&r.1))
+                .unwrap();
+            // F_mu is the exponential of twice the utility.
+            assert!(most - found < 0.01, "{inputs} {epsilon}: {best:?} {found}, {other:?} {most}");
         }
     }
 

@@ -37,19 +37,11 @@ pub(super) struct Limits {
     pub inputs_average_symmetric: usize,
     /// A single report: all `2^a` columns are priced in each step of the simplex method.
     pub inputs_one_user: usize,
-    /// Extensions of partial difference sets that are tried: about a tenth of a second.
-    pub difference_set_steps: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            inputs_epsilon: 12,
-            inputs_average: 6,
-            inputs_average_symmetric: 10,
-            inputs_one_user: 12,
-            difference_set_steps: 2_000_000,
-        }
+        Limits { inputs_epsilon: 12, inputs_average: 6, inputs_average_symmetric: 10, inputs_one_user: 12 }
     }
 }
 

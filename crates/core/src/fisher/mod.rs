@@ -14,6 +14,7 @@
 //! [`RandomizedResponse`] in closed form, [`UnaryEncoding`] (hence local hashing) and [`SubsetSelection`]
 //! without enumerating their `2^a` outputs.
 
+mod block;
 mod closed_form;
 mod dense_matrix;
 pub mod expectation;
@@ -25,6 +26,7 @@ mod of_protocol;
 mod subset_selection;
 mod unary_encoding;
 
+pub use block::{BlockDesign, approximate_ln_det};
 pub use closed_form::{Erasure, Identity, RandomizedResponse};
 pub use dense_matrix::DenseMatrix;
 pub use exponential_sum::ExponentialSum;

@@ -1,8 +1,8 @@
 //! The Fisher information of a protocol, in the form that suits it.
 
 use super::{
-    DenseMatrix, Erasure, FisherInformation, Identity, Mixture, RandomizedResponse, SubsetSelection,
-    UnaryEncoding,
+    BlockDesign, DenseMatrix, Erasure, FisherInformation, Identity, Mixture, RandomizedResponse,
+    SubsetSelection, UnaryEncoding,
 };
 use crate::model::error::Result;
 use crate::model::protocol::Protocol;
@@ -52,10 +52,15 @@ pub fn structured(protocol: &Protocol) -> Option<Box<dyn FisherInformation + Sen
         Protocol::SubsetSelection(subset) if subset.size() < inputs => {
             Box::new(SubsetSelection::new(inputs, subset.size(), subset.epsilon(), STRUCTURE_TOLERANCE))
         }
+        Protocol::Block(block) => Box::new(BlockDesign::new(block)),
         Protocol::Erasure(erasure) if erasure.reveal() > 0.0 => {
             Box::new(Erasure { inputs, kept: erasure.reveal() })
         }
         Protocol::Mixture(mixture) => {
+            // A block design is not a diagonal matrix with a few rank-one terms, which a mixture would add up.
+            if mixture.parts().iter().any(|part| matches!(part, Protocol::Block(_))) {
+                return None;
+            }
             let live = mixture.weights().iter().zip(mixture.parts()).filter(|(weight, _)| **weight > 0.0);
             // A part that carries no information contributes nothing.
             let telling = live.filter(|(_, part)| part.rank().map_or(true, |rank| rank.value > 1));

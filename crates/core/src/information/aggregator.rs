@@ -150,6 +150,9 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
             Prior::DirichletMixture(prior) => {
                 path_sampling::mixture_distribution(protocol, prior, reduced.as_ref(), n, options)
             }
+            Prior::Adaptive(prior) => {
+                path_sampling::mixture_distribution(protocol, prior.mixture(), reduced.as_ref(), n, options)
+            }
             _ => path_sampling::distribution(protocol, prior, reduced.as_ref(), n, options),
         },
         (None, true) => tally_by_parts(question, reduced.as_ref()),

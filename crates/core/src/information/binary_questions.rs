@@ -1,8 +1,8 @@
 //! The two-valued problem of each value: "is it `x` or not?"
 //!
-//! A report of randomised response, unary encoding, local hash or subset selection either *speaks for* `x` or
-//! does not: the reported value is `x`, the bit of `x` is set, the hash of `x` is the reported one, the subset
-//! contains `x`. Users with value `x` send such a report with probability `κ`, all others with probability
+//! A report of randomised response, unary encoding, local hash, subset selection or a block design either *speaks
+//! for* `x` or does not: the reported value is `x`, the bit of `x` is set, the hash of `x` is the reported one, the
+//! subset or block contains `x`. Users with value `x` send such a report with probability `κ`, all others with probability
 //! `λ`. So the count of these reports depends on `P_x` alone, and under a Dirichlet prior
 //! ```text
 //! P_x ~ Beta(α_x, α_0 − α_x),      S_x | P ~ Binomial(n, κ P_x + λ (1 − P_x))
@@ -27,6 +27,7 @@ pub(crate) fn speaks_for(protocol: &Protocol) -> Option<BitNoise> {
         Protocol::SubsetSelection(subset) => {
             Some(BitNoise::subset(protocol.inputs(), subset.size(), subset.epsilon()))
         }
+        Protocol::Block(block) => Some(block.bits()),
         Protocol::UnaryEncoding(unary) => Some(*unary.bits()),
         Protocol::LocalHash(hash) => Some(*hash.as_unary().bits()),
         _ => None,

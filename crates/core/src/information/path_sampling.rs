@@ -143,7 +143,7 @@ fn part_draw(source: &Source<'_>, prior: &PriorParts<'_>, n: u64, rng: &mut ChaC
         let Some(prior) = ChainPrior::of_part(prior, j) else { return (f64::NAN, f64::NAN) };
         let target = Target::new(&*reports.rows, prior, rng);
         let walks = [0, 1].map(|_| {
-            let start = (j == part).then(|| target.state(ln_p.clone()));
+            let start = (j == part).then(|| target.state(ln_p.clone(), None));
             walk(&target, start, rng).ln_evidence
         });
         (0.5 * (walks[0] + walks[1]), 0.25 * (walks[0] - walks[1]).powi(2))
@@ -175,7 +175,7 @@ fn outer_draw(
     let near = known.and_then(|known| divergence(&*reports.rows, &prior, &known.rules, &ln_p, rng));
     let value = near.unwrap_or_else(|| {
         let target = Target::new(&*reports.rows, prior, rng);
-        let found = walk(&target, Some(target.state(ln_p)), rng);
+        let found = walk(&target, Some(target.state(ln_p, None)), rng);
         found.mean_ln_likelihood - found.ln_evidence
     });
     let controls = known.map(|known| known.controls.at(&reports.supports, &p));

@@ -13,6 +13,7 @@
 //! which is Jensen's gap of [`crate::numerics::dirichlet_mean`]. Protocols with exponentially many outputs average it over them
 //! inside one integral.
 
+mod block;
 mod deterministic;
 mod mixture;
 mod prior;
@@ -21,6 +22,7 @@ mod row;
 mod subset_selection;
 mod unary_encoding;
 
+pub use block::block;
 pub use deterministic::{deterministic, erasure, user_entropy};
 pub use prior::GroupedPrior;
 pub use randomised_response::randomised_response;

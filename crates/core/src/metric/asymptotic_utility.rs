@@ -5,11 +5,11 @@ use std::f64::consts::{E, PI};
 use super::Settings;
 use super::monte_carlo::mean_over_draws;
 use crate::fisher::expectation::{MeanOptions, expected_ln_det};
-use crate::fisher::{DenseMatrix, FisherInformation, Point, structured};
+use crate::fisher::{BlockDesign, DenseMatrix, FisherInformation, Point, structured};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Dirichlet, Group, Prior};
-use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::model::protocol::{Block, Channel, Matrix, Protocol};
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::digamma_difference;
 
@@ -42,6 +42,9 @@ pub fn truth_utility(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
 /// # Method and cost
 /// - identity, bijections, erasure: closed form; randomised response: one integral for each distinct
 ///   parameter of the prior;
+/// - a block design with as many inputs as blocks: one integral for each distinct mass of a block, which is a single one
+///   under a symmetric prior; with fewer inputs the same and a determinant that is nearly closed
+///   ([`crate::fisher`]), as an approximation if that is accurate enough or the design is large;
 /// - any square matrix: `a` one-dimensional integrals, because `ln det M = 2 ln|det Q| − Σ_y ln (Qp)_y`;
 /// - everything else: the expectation of the log-determinant by cubature (few inputs) or randomised
 ///   quasi-Monte Carlo with control variates, see [`crate::fisher::expectation`]; unary encoding, local hash
@@ -89,6 +92,7 @@ pub fn asymptotic_utility(
             let fisher = structured(protocol).ok_or(Absence::NotFaithful { rank, a })?;
             of_fisher(&*fisher, prior, settings)
         }
+        Protocol::Block(block) => of_block(block, prior, settings),
         Protocol::Mixture(_) => match (protocol.canonical_matrix(), structured(protocol)) {
             (Ok(matrix), _) => of_matrix(&matrix, prior, settings),
             (Err(_), Some(fisher)) => of_fisher(&*fisher, prior, settings),
@@ -170,7 +174,7 @@ pub(super) fn mean_over_prior(
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))
         }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
             let parts = prior.dirichlets().unwrap_or_default().into_iter();
             let sum = Evaluation::closed_form(0.0, 0);
             Ok(parts.fold(sum, |sum, (weight, dirichlet)| sum.plus(under(dirichlet).times(weight))))
@@ -225,6 +229,32 @@ fn of_fisher(
     } else {
         Ok(utility)
     }
+}
+
+/// The fewest inputs for which the approximation of a block design was calibrated. Among fewer residues the number of blocks that
+/// hold three of them is not near its mean: at `a = 3`, `v = 7`, `k = 3`, epsilon = 0.08 it was 25 stated errors off.
+const CALIBRATED_INPUTS: usize = 12;
+
+/// A block design. With fewer inputs than blocks the approximation is taken if it is as accurate as was asked for, or if nothing
+/// else is possible; its error is stated.
+fn of_block(block: &Block, prior: &Prior, settings: &Settings) -> Result<Evaluation, Absence> {
+    let fisher = BlockDesign::new(block);
+    let at = |ln_p: &[f64]| fisher.ln_det(&Point::from_ln_weights(ln_p.to_vec()));
+    let is_possible = fisher.is_computable();
+    if prior.dirichlets().is_some() || block.inputs() == block.order() {
+        let under = |dirichlet: &Dirichlet| fisher.mean_ln_det(dirichlet.alpha());
+        let found = utility_of(prior, settings, &under, &at)?;
+        let accurate = block.inputs() >= CALIBRATED_INPUTS && found.error <= settings.mean_tolerance();
+        if found.method != Method::Approximation || accurate || !is_possible {
+            return Ok(found);
+        }
+    }
+    if !is_possible {
+        return Err(Absence::NoMethod {
+            what: "a custom prior on some of the residues of a large block design",
+        });
+    }
+    of_fisher(&fisher, prior, settings)
 }
 
 /// A matrix in canonical form.

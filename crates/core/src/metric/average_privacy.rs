@@ -106,7 +106,7 @@ impl Leakage {
 /// One-user leakage `I(X;Y|P)`, with relative accuracy.
 ///
 /// # Method and cost
-/// - randomised response, unary encoding, local hash, subset selection, deterministic, erasure, identity:
+/// - randomised response, unary encoding, local hash, subset selection, block designs, deterministic, erasure, identity:
 ///   specialised methods in [`leakage`](crate::leakage), without a matrix;
 /// - a mixture: the weighted sum of its parts, exactly [paper, Prop. "mixture"];
 /// - a matrix, and a composition through its composed matrix: one integral for each distinct row direction;
@@ -158,6 +158,7 @@ pub(super) fn given(protocol: &Protocol, part: &Component) -> Result<Leakage, Ab
         Protocol::UnaryEncoding(ue) => leakage::unary_encoding(ue.bits(), &prior()),
         Protocol::LocalHash(hash) => leakage::unary_encoding(hash.as_unary().bits(), &prior()),
         Protocol::SubsetSelection(s) => leakage::subset_selection(s.size(), s.epsilon(), &prior()),
+        Protocol::Block(block) => leakage::block(block, part.masses(), part.is_point()),
         Protocol::Deterministic(map) => leakage::deterministic(part.masses(), map.map(), part.is_point()),
         Protocol::Erasure(erasure) => leakage::erasure(erasure.reveal(), &prior()),
         Protocol::Matrix(matrix) => of_matrix(matrix, part).of_rounded(matrix.rounding()),

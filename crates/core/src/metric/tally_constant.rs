@@ -10,7 +10,7 @@ use crate::fisher::{DenseMatrix, FisherInformation, Point, of_protocol};
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::prior::{Dirichlet, Prior};
-use crate::model::protocol::Protocol;
+use crate::model::protocol::{Block, Channel, MAX_ENTRIES, Protocol};
 use crate::numerics::dirichlet_mean::LinearForm;
 use crate::numerics::special::digamma_difference;
 
@@ -113,6 +113,10 @@ fn hidden_part(protocol: &Protocol, prior: &Prior, settings: &Settings) -> Resul
     if let Some(found) = of_response(protocol, prior) {
         return Ok(found);
     }
+    let is_large = |block: &Block| block.order() * block.inputs() > MAX_ENTRIES;
+    if matches!(protocol, Protocol::Block(block) if is_large(block)) {
+        return Err(Absence::NoMethod { what: "the tallies of users who report blocks of a large design" });
+    }
     let fisher = if protocol.classes()? > 1 { Box::new(dense(protocol)?) } else { of_protocol(protocol)? };
     let hidden = Hidden { fisher: &*fisher };
     let options =
@@ -200,8 +204,9 @@ impl FisherInformation for Hidden<'_> {
         2.0 * self.fisher.operations(smallest)
     }
 
+    /// The information and what is left of it after a report, both at once.
     fn numbers(&self, smallest: f64) -> f64 {
-        self.fisher.numbers(smallest)
+        2.0 * self.fisher.numbers(smallest)
     }
 
     fn ln_det_error(&self) -> f64 {

@@ -40,7 +40,11 @@ pub fn simple(a: usize) -> BoxedStrategy<Protocol> {
         epsilon.clone().prop_map(move |e| Protocol::oue(a, e).unwrap()),
         epsilon.clone().prop_map(move |e| Protocol::blh(a, e).unwrap()),
         (1usize..4, epsilon.clone()).prop_map(move |(g, e)| Protocol::lh(a, g, e).unwrap()),
-        (1..=a, epsilon).prop_map(move |(k, e)| Protocol::subset(a, k, e).unwrap()),
+        (1..=a, epsilon.clone()).prop_map(move |(k, e)| Protocol::subset(a, k, e).unwrap()),
+        (0usize..5, epsilon).prop_map(move |(which, e)| {
+            let (v, k) = [(a, 1), (7, 3), (7, 4), (11, 5), (13, 4)][which];
+            Protocol::block(a, v.max(a), if v < a { 1 } else { k }, e).unwrap()
+        }),
         prop::collection::vec(0usize..4, a).prop_map(|map| Protocol::deterministic(map).unwrap()),
         (0f64..=1.0).prop_map(move |reveal| Protocol::erasure(a, reveal).unwrap()),
         matrix(a),

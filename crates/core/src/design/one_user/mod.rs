@@ -126,7 +126,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
             let parts = points.weights().iter().zip(points.points());
             Ok(total * parts.map(|(weight, p)| weight * excess_entropy(deviation(p))).sum::<f64>())
         }
-        Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+        Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
             Ok(of_components(&prior.dirichlets().unwrap_or_default(), direction))
         }
         Prior::Custom(_) => Err(Error::DesignPrior),

@@ -13,7 +13,7 @@
 //! by 0.26 nats at `n = 10^4`, with the latter by less than 0.04.
 
 use crate::fisher::expectation::quasi_monte_carlo::DirichletSequence;
-use crate::fisher::{FisherInformation, Point, of_protocol};
+use crate::fisher::{BlockDesign, FisherInformation, Point, of_protocol};
 use crate::information::binary_questions::speaks_for;
 use crate::model::absence::Absence;
 use crate::model::prior::Dirichlet;
@@ -35,6 +35,13 @@ pub(super) fn bits(protocol: &Protocol, dirichlet: &Dirichlet) -> Result<Vec<Bit
     let a = protocol.inputs();
     // The counts of randomised response tell all there is.
     if let (Protocol::GeneralisedRandomisedResponse(_), Some(bit)) = (protocol, speaks_for(protocol)) {
+        return Ok(vec![bit; a]);
+    }
+    // With as many inputs as blocks the matrix of a block design is square, so that the linear estimate from the supports
+    // is efficient. Beyond the size of a matrix the supports are all that can be evaluated.
+    if let (Protocol::Block(block), Some(bit)) = (protocol, speaks_for(protocol))
+        && (block.order() == a || !BlockDesign::new(block).is_computable())
+    {
         return Ok(vec![bit; a]);
     }
     let (fisher, alike) = (of_protocol(protocol)?, treats_values_alike(protocol));

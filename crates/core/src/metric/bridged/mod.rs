@@ -65,6 +65,9 @@ impl Bridged {
             Prior::DirichletMixture(mixture) => {
                 Ok(Bridged::Mixture(MixtureBridge::new(protocol, mixture, settings)?))
             }
+            Prior::Adaptive(adaptive) => {
+                Ok(Bridged::Mixture(MixtureBridge::new(protocol, adaptive.mixture(), settings)?))
+            }
             Prior::Points(_) | Prior::Custom(_) => {
                 Err(Absence::NoMethod { what: "an approximation under points or a custom prior" })
             }

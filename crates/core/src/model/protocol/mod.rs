@@ -17,6 +17,7 @@
 //! ```
 
 mod bit_noise;
+mod block;
 mod channel;
 mod composition;
 mod deterministic;
@@ -35,6 +36,7 @@ mod support;
 mod unary_encoding;
 
 pub use bit_noise::BitNoise;
+pub use block::{Block, BlockShare, DifferenceSet, DifferenceSetFamily, MAX_ORDER};
 pub use channel::Channel;
 pub use composition::Composition;
 pub use deterministic::Deterministic;
@@ -81,6 +83,8 @@ pub enum Protocol {
     LocalHash(LocalHash),
     /// `k`-subset selection.
     SubsetSelection(SubsetSelection),
+    /// A cyclic block design.
+    Block(Block),
     /// A function of the value.
     Deterministic(Deterministic),
     /// The true value or a blank.
@@ -136,6 +140,11 @@ impl Protocol {
     /// See [`SubsetSelection`].
     pub fn subset(a: usize, k: usize, epsilon: f64) -> Result<Self> {
         SubsetSelection::new(a, k, epsilon).map(Protocol::SubsetSelection)
+    }
+
+    /// See [`Block`].
+    pub fn block(a: usize, v: usize, k: usize, epsilon: f64) -> Result<Self> {
+        Block::new(a, v, k, epsilon).map(Protocol::Block)
     }
 
     /// See [`Deterministic`].

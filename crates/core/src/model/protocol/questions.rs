@@ -16,6 +16,7 @@ impl Protocol {
             Protocol::UnaryEncoding(protocol) => protocol,
             Protocol::LocalHash(protocol) => protocol,
             Protocol::SubsetSelection(protocol) => protocol,
+            Protocol::Block(protocol) => protocol,
             Protocol::Deterministic(protocol) => protocol,
             Protocol::Erasure(protocol) => protocol,
             Protocol::Matrix(protocol) => protocol,

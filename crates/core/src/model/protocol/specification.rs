@@ -40,6 +40,8 @@ pub enum Specification {
     Lh { a: usize, g: usize, epsilon: f64 },
     /// Selection of a subset of size `k`.
     Subset { a: usize, k: usize, epsilon: f64 },
+    /// Selection of one of `v` blocks of `k` residues, the shifts of a difference set.
+    Block { a: usize, v: usize, k: usize, epsilon: f64 },
     /// Reports `map[x]` for input `x`.
     Deterministic { map: Vec<usize> },
     /// The true value with probability `reveal`, else a blank.
@@ -69,6 +71,7 @@ impl Specification {
             Specification::Blh { a, epsilon } => Protocol::blh(a, epsilon),
             Specification::Lh { a, g, epsilon } => Protocol::lh(a, g, epsilon),
             Specification::Subset { a, k, epsilon } => Protocol::subset(a, k, epsilon),
+            Specification::Block { a, v, k, epsilon } => Protocol::block(a, v, k, epsilon),
             Specification::Deterministic { map } => Protocol::deterministic(map),
             Specification::Erasure { a, reveal } => Protocol::erasure(a, reveal),
             Specification::Matrix { rows } => Protocol::matrix(rows),
@@ -105,6 +108,10 @@ impl Protocol {
             Protocol::LocalHash(hash) => Specification::Lh { a, g: hash.buckets(), epsilon: hash.epsilon() },
             Protocol::SubsetSelection(subset) => {
                 Specification::Subset { a, k: subset.size(), epsilon: subset.epsilon() }
+            }
+            Protocol::Block(block) => {
+                let (v, k) = (block.order(), block.size());
+                Specification::Block { a, v, k, epsilon: block.epsilon() }
             }
             Protocol::Deterministic(function) => {
                 Specification::Deterministic { map: function.map().to_vec() }

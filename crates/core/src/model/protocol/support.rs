@@ -9,6 +9,7 @@ use crate::model::output::Output;
 pub(crate) fn supported<'o>(protocol: &Protocol, output: &'o Output) -> Cow<'o, [usize]> {
     match (protocol, output) {
         (_, Output::Subset(members)) => Cow::Borrowed(members),
+        (Protocol::Block(block), Output::Index(y)) => Cow::Owned(block.members(*y)),
         // The blank of an erasure has index a.
         (_, Output::Index(y)) => Cow::Owned((*y < protocol.inputs()).then_some(*y).into_iter().collect()),
         (Protocol::LocalHash(hash), _) => {
