@@ -18,6 +18,7 @@ fn kinds() -> Vec<Protocol> {
         Protocol::oue(3, 0.7).unwrap(),
         Protocol::lh(3, 2, 1.0).unwrap(),
         Protocol::subset(3, 2, 1.5).unwrap(),
+        Protocol::block(3, 7, 3, 1.5).unwrap(),
         Protocol::matrix(rows).unwrap(),
     ]
 }

@@ -45,6 +45,8 @@ fn faithful_kinds() -> Vec<Protocol> {
         Protocol::oue(3, 0.7).unwrap(),
         Protocol::lh(3, 2, 1.0).unwrap(),
         Protocol::subset(3, 2, 1.5).unwrap(),
+        Protocol::block(3, 7, 3, 1.5).unwrap(),
+        Protocol::block(3, 7, 4, 1.0).unwrap(),
         Protocol::erasure(3, 0.6).unwrap(),
         Protocol::matrix(rows).unwrap(),
         Protocol::mixture(

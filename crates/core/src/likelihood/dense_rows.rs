@@ -59,7 +59,7 @@ impl RowLikelihood for DenseRows {
         gradient
     }
 
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    fn expansion(&self, centre: &[f64], _: bool) -> (Vec<f64>, Vec<f64>) {
         let mut curvature = vec![0.0; self.a * self.a];
         for (row, count) in self.iter() {
             check();
@@ -71,6 +71,10 @@ impl RowLikelihood for DenseRows {
             }
         }
         (self.gradient(centre), curvature)
+    }
+
+    fn steps(&self) -> f64 {
+        self.rows.len() as f64
     }
 
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {

@@ -3,13 +3,17 @@
 //! | form | for | used by |
 //! |---|---|---|
 //! | `patterns`: sets of inputs as packed bits | unary encoding, local hash, subset selection with many distinct reports | maximum likelihood, the sampler |
+//! | `blocks`: how often each block was reported, and transforms | block designs | maximum likelihood, the sampler of large designs |
 //! | `dense_rows`: full rows | matrices with few outputs, single rows of the others | Markov chains |
 //! | `centred_rows`: deviations from the mean of each row | any matrix, with all digits at high privacy | maximum likelihood, linear estimates |
 //! | `sparse_rows`: the excess of some inputs over the others | every protocol; proportional rows are merged | exact posteriors, the sampler |
+//! | `normal_supports`: normal, with the exact mean and covariance | supports, where the reports are gone | Markov chains |
 //! | `shares`: a factor for each value | randomised response with many reports | exact posteriors, Monte Carlo of information |
 
+pub(crate) mod blocks;
 pub(crate) mod centred_rows;
 pub(crate) mod dense_rows;
+pub(crate) mod normal_supports;
 pub(crate) mod patterns;
 pub(crate) mod polynomials;
 pub(crate) mod reduced;
@@ -19,6 +23,7 @@ pub(crate) mod sparse_rows;
 use faer::Mat;
 use rand::Rng;
 
+use crate::numerics::parallel::*;
 use dense_rows::DenseRows;
 
 /// The log-likelihood `L(p) = Σ_y s_y ln (Qp)_y` of the reports, up to a constant. It is concave.
@@ -51,6 +56,11 @@ pub(crate) trait RowLikelihood: Send + Sync {
     /// `L(p) = Σ_i s_i ln R_i(p)`.
     fn ln_likelihood(&self, p: &[f64]) -> f64;
 
+    /// `L` at several distributions, in one pass over the reports where that is faster.
+    fn ln_likelihoods(&self, points: &[&[f64]]) -> Vec<f64> {
+        points.par_iter().map(|p| self.ln_likelihood(p)).collect()
+    }
+
     /// `R_i(p)`.
     fn ratios(&self, p: &[f64]) -> Vec<f64>;
 
@@ -58,29 +68,56 @@ pub(crate) trait RowLikelihood: Send + Sync {
     fn gradient(&self, p: &[f64]) -> Vec<f64>;
 
     /// The gradient of `L` and its negative Hessian in row-major order, both up to terms that vanish on
-    /// differences of distributions.
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>);
+    /// differences of distributions. Unless it is to be thorough, the Hessian of very many rows may be
+    /// estimated from some of them.
+    fn expansion(&self, centre: &[f64], thorough: bool) -> (Vec<f64>, Vec<f64>);
+
+    /// Elementary steps of one evaluation of `L`.
+    fn steps(&self) -> f64;
 
     /// The chosen rows in full, and all others.
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>);
 }
 
-/// `Σ s ln r`. Factors with `s = 1` are multiplied before taking the logarithm, which is several times
-/// faster.
+/// `Σ s ln r`.
 pub(crate) fn ln_product(factors: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mut product, mut sum) = (1.0f64, 0.0);
-    for (ratio, count) in factors {
+    let mut product = LnProduct::default();
+    factors.for_each(|(ratio, count)| product.multiply(ratio, count));
+    product.ln()
+}
+
+/// `Σ s ln r`, term by term. Factors with `s = 1` are multiplied before taking the logarithm, which is several
+/// times faster.
+#[derive(Clone, Copy)]
+pub(crate) struct LnProduct {
+    product: f64,
+    sum: f64,
+}
+
+impl Default for LnProduct {
+    fn default() -> Self {
+        LnProduct { product: 1.0, sum: 0.0 }
+    }
+}
+
+impl LnProduct {
+    /// Adds `count · ln ratio`.
+    pub(crate) fn multiply(&mut self, ratio: f64, count: f64) {
         if count == 1.0 {
-            product *= ratio;
-            if !(1e-200..1e200).contains(&product) {
-                sum += product.ln();
-                product = 1.0;
+            self.product *= ratio;
+            if !(1e-200..1e200).contains(&self.product) {
+                self.sum += self.product.ln();
+                self.product = 1.0;
             }
         } else {
-            sum += count * ratio.ln();
+            self.sum += count * ratio.ln();
         }
     }
-    sum + product.ln()
+
+    /// The sum so far.
+    pub(crate) fn ln(self) -> f64 {
+        self.sum + self.product.ln()
+    }
 }
 
 /// The distribution of the senders' values given their reports and `P`.

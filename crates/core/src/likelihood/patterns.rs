@@ -1,11 +1,12 @@
 //! Reports that are sets of inputs, as packed bits: unary encoding, local hash, subset selection.
 
 use crate::numerics::parallel::*;
-use faer::Mat;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::{Accum, Mat, Par};
 use rand::{Rng, RngExt};
 
 use super::dense_rows::DenseRows;
-use super::{Likelihood, RowLikelihood, Senders, Slope, ln_product};
+use super::{Likelihood, LnProduct, RowLikelihood, Senders, Slope, ln_product};
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
 use crate::model::protocol::supported;
@@ -23,6 +24,12 @@ const CHUNK: usize = 1 << 14;
 /// evenly spaced patterns in sorted order: at two thousand million pairs its relative error is far below the
 /// sampling error of the reports.
 const MAX_PAIRS: f64 = 2e9;
+
+/// Distributions at which the likelihood is evaluated in one pass.
+const LANES: usize = 4;
+
+/// Patterns of which one product of matrices is made.
+const INFORMATION_BLOCK: usize = 2048;
 
 /// The distinct reported sets with their counts. The likelihood of a set `y` depends only on which inputs it
 /// contains:
@@ -171,6 +178,40 @@ impl Patterns {
         p.chunks(8).map(of_byte).collect()
     }
 
+    /// `L` at up to [`LANES`] distributions. A table entry holds the sums for all of them, so that one look-up
+    /// serves all.
+    fn ln_values(&self, points: &[&[f64]]) -> [f64; LANES] {
+        let each: Vec<Vec<[f64; 256]>> = points.iter().map(|p| self.tables(p)).collect();
+        let entry = |byte: usize, value: usize| {
+            std::array::from_fn(|lane| each.get(lane).map_or(0.0, |tables| tables[byte][value]))
+        };
+        let tables: Vec<[[f64; LANES]; 256]> =
+            (0..self.width).map(|byte| std::array::from_fn(|value| entry(byte, value))).collect();
+        let parts: Vec<[f64; LANES]> = self
+            .bytes
+            .par_chunks(CHUNK * self.width)
+            .zip(self.counts.par_chunks(CHUNK))
+            .map(|(bytes, counts)| self.ln_values_of(&tables, bytes, counts))
+            .collect();
+        parts.iter().fold([0.0; LANES], |sum, part| std::array::from_fn(|lane| sum[lane] + part[lane]))
+    }
+
+    fn ln_values_of(&self, tables: &[[[f64; LANES]; 256]], bytes: &[u8], counts: &[f64]) -> [f64; LANES] {
+        let mut products = [LnProduct::default(); LANES];
+        for (pattern, count) in bytes.chunks_exact(self.width).zip(counts) {
+            check();
+            let mut shares = [0.0; LANES];
+            for (byte, table) in pattern.iter().zip(tables) {
+                let entry = &table[usize::from(*byte)];
+                shares.iter_mut().zip(entry).for_each(|(share, term)| *share += term);
+            }
+            for (product, share) in products.iter_mut().zip(shares) {
+                product.multiply(self.miss + self.contrast * share, *count);
+            }
+        }
+        products.map(LnProduct::ln)
+    }
+
     /// The value and, for each input, the sum of the weights of the patterns that contain it; then
     /// `Σ_y w_y p(y)`.
     fn part(&self, tables: &[[f64; 256]], bytes: &[u8], counts: &[f64]) -> (f64, Vec<f64>, f64) {
@@ -197,6 +238,76 @@ impl Patterns {
         (0..self.a).map(of_input).collect()
     }
 
+    /// About how many pairs of members all patterns have.
+    fn pairs_of_members(&self) -> f64 {
+        let members: u64 = self.bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        let patterns = self.counts.len() as f64;
+        (members as f64 / patterns).powi(2) / 2.0 * patterns
+    }
+
+    /// The observed information of all patterns, by products of matrices in single precision: rounding errors
+    /// of 1e-6 are far below those of a sample of patterns, which spoil a quadratic expansion where there are
+    /// a thousand values.
+    fn whole_information(&self, p: &[f64]) -> Mat<f64> {
+        let (a, tables) = (self.a, self.tables(p));
+        let scores = |(bytes, counts): (&[u8], &[f64])| {
+            check();
+            let mut scores = Mat::<f32>::zeros(a, counts.len());
+            for (j, (pattern, count)) in bytes.chunks_exact(self.width).zip(counts).enumerate() {
+                let share = share(&tables, pattern);
+                let root = count.sqrt() * self.contrast / (self.miss + self.contrast * share);
+                let (inside, outside) = ((root * (1.0 - share)) as f32, (-root * share) as f32);
+                let column = scores.col_as_slice_mut(j);
+                for (x, score) in column.iter_mut().enumerate() {
+                    *score = if holds(pattern, x) { inside } else { outside };
+                }
+            }
+            let mut gram = Mat::<f32>::zeros(a, a);
+            triangular::matmul(
+                gram.as_mut(),
+                BlockStructure::TriangularLower,
+                Accum::Replace,
+                scores.as_ref(),
+                BlockStructure::Rectangular,
+                scores.as_ref().transpose(),
+                BlockStructure::Rectangular,
+                1.0,
+                Par::Seq,
+            );
+            gram
+        };
+        // Each range of blocks has one sum in double precision; few ranges, because each holds a matrix.
+        let block = INFORMATION_BLOCK;
+        let range = self.counts.len().div_ceil(8).next_multiple_of(block);
+        let parts: Vec<Mat<f64>> = self
+            .bytes
+            .par_chunks(range * self.width)
+            .zip(self.counts.par_chunks(range))
+            .map(|(bytes, counts)| {
+                let mut sum = Mat::<f64>::zeros(a, a);
+                for part in bytes.chunks(block * self.width).zip(counts.chunks(block)) {
+                    let gram = scores(part);
+                    for z in 0..a {
+                        for x in z..a {
+                            sum[(x, z)] += f64::from(gram[(x, z)]);
+                        }
+                    }
+                }
+                sum
+            })
+            .collect();
+        Mat::from_fn(a, a, |x, z| parts.iter().map(|part| part[(x.max(z), x.min(z))]).sum())
+    }
+
+    /// The sender of a report, if one of the first values drawn is accepted.
+    fn sender(&self, pattern: &[u8], guide: &Guide, rng: &mut dyn Rng) -> Option<usize> {
+        (0..MOST_TRIALS).find_map(|_| {
+            let x = guide.draw(rng);
+            let accepted = holds(pattern, x) || rng.random::<f64>() < self.miss;
+            accepted.then_some(x)
+        })
+    }
+
     /// Adds the pairs of members of every `stride`-th pattern of a chunk, weighted by `s_y/(Qp)_y²`, and the
     /// sums needed to centre them.
     fn pairs(&self, tables: &[[f64; 256]], range: std::ops::Range<usize>, stride: usize) -> Pairs {
@@ -220,9 +331,56 @@ impl Patterns {
     }
 }
 
+/// Values drawn for the sender of a report before its likelihood is computed instead.
+const MOST_TRIALS: usize = 16;
+
+/// Draws from a distribution by looking up where to begin in its cumulative sums.
+struct Guide {
+    below: Vec<f64>,
+    first: Vec<u32>,
+}
+
+impl Guide {
+    fn new(p: &[f64]) -> Self {
+        let total: f64 = p.iter().sum();
+        let mut sum = 0.0;
+        let below: Vec<f64> = p
+            .iter()
+            .map(|p_x| {
+                sum += p_x / total;
+                sum
+            })
+            .collect();
+        let cells = (4 * p.len()).max(256);
+        let first = |cell: usize| below.partition_point(|below| *below <= cell as f64 / cells as f64) as u32;
+        let first = (0..cells).map(first).collect();
+        Guide { below, first }
+    }
+
+    fn draw(&self, rng: &mut dyn Rng) -> usize {
+        let u = rng.random::<f64>();
+        let mut x = self.first[(u * self.first.len() as f64) as usize] as usize;
+        while x + 1 < self.below.len() && self.below[x] <= u {
+            x += 1;
+        }
+        x
+    }
+}
+
 /// `p(y)`: one table entry per byte.
+///
+/// Four sums, because each addition would wait for the one before it.
 fn share(tables: &[[f64; 256]], pattern: &[u8]) -> f64 {
-    pattern.iter().zip(tables).map(|(byte, table)| table[usize::from(*byte)]).sum()
+    let mut sums = [0.0; 4];
+    let (bytes, tables_of) = (pattern.chunks_exact(4), tables.chunks_exact(4));
+    let rest = bytes.remainder().iter().zip(tables_of.remainder());
+    let last: f64 = rest.map(|(byte, table)| table[usize::from(*byte)]).sum();
+    for (bytes, tables) in bytes.zip(tables_of) {
+        for ((sum, byte), table) in sums.iter_mut().zip(bytes).zip(tables) {
+            *sum += table[usize::from(*byte)];
+        }
+    }
+    sums[0] + sums[1] + (sums[2] + sums[3]) + last
 }
 
 /// The member of a pattern at which the cumulative mass of the members, in order, exceeds `rest < p(y)`.
@@ -290,10 +448,8 @@ impl Likelihood for Patterns {
 
     fn information(&self, p: &[f64]) -> Mat<f64> {
         let tables = self.tables(p);
-        let members: u64 = self.bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
         let patterns = self.counts.len();
-        let pairs = (members as f64 / patterns as f64).powi(2) / 2.0 * patterns as f64;
-        let stride = (pairs / MAX_PAIRS).ceil().max(1.0) as usize;
+        let stride = (self.pairs_of_members() / MAX_PAIRS).ceil().max(1.0) as usize;
         // Few chunks, because each has its own matrix.
         let size = patterns.div_ceil(8).max(1).next_multiple_of(stride);
         let ranges: Vec<_> =
@@ -348,11 +504,19 @@ impl Senders for Patterns {
         self.held(&firsts).into_iter().zip(self.held(&seconds)).zip(p).map(of_input).unzip()
     }
 
+    /// The sender of a report is `x` with probability proportional to `p_x`, times `e^{−ε}` if the report does
+    /// not contain `x`: values are drawn from `P` and accepted with that probability, for a while.
     fn sample_tallies(&self, p: &[f64], rng: &mut dyn Rng) -> Vec<u64> {
-        let tables = self.tables(p);
+        let (tables, guide) = (self.tables(p), Guide::new(p));
         let (mut t, mut from_all) = (vec![0; self.a], self.silent);
         for (pattern, count) in self.iter() {
             check();
+            if count == 1.0
+                && let Some(x) = self.sender(pattern, &guide, rng)
+            {
+                t[x] += 1;
+                continue;
+            }
             let likelihood = self.likelihood(&tables, pattern);
             // The sender of a report is anyone, distributed as P, or a member of the pattern.
             let blind = multinomial(count as u64, &[self.miss, likelihood - self.miss], rng);
@@ -393,6 +557,10 @@ impl RowLikelihood for Patterns {
         self.ln_value(p)
     }
 
+    fn ln_likelihoods(&self, points: &[&[f64]]) -> Vec<f64> {
+        points.chunks(LANES).flat_map(|points| self.ln_values(points)[..points.len()].to_vec()).collect()
+    }
+
     fn ratios(&self, p: &[f64]) -> Vec<f64> {
         let tables = self.tables(p);
         self.iter().map(|(pattern, _)| self.likelihood(&tables, pattern)).collect()
@@ -402,10 +570,18 @@ impl RowLikelihood for Patterns {
         self.slope(p).excess.iter().map(|excess| excess + self.n).collect()
     }
 
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let information = self.information(centre);
+    fn expansion(&self, centre: &[f64], thorough: bool) -> (Vec<f64>, Vec<f64>) {
+        let information = if thorough && self.pairs_of_members() > MAX_PAIRS {
+            self.whole_information(centre)
+        } else {
+            self.information(centre)
+        };
         let entries = (0..self.a * self.a).map(|i| information[(i / self.a, i % self.a)]);
         (self.slope(centre).excess, entries.collect())
+    }
+
+    fn steps(&self) -> f64 {
+        self.bytes.len() as f64
     }
 
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {

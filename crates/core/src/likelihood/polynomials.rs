@@ -128,7 +128,8 @@ impl Polynomials {
         Polynomials::centred(alpha_0, beta, 0.5 * (low + high), cutoff)
     }
 
-    fn centred(alpha_0: f64, beta: f64, centre: f64, cutoff: f64) -> Self {
+    /// With the scale built for `α0 + m = centre`.
+    pub(crate) fn centred(alpha_0: f64, beta: f64, centre: f64, cutoff: f64) -> Self {
         let mut polynomials = Polynomials {
             alpha_0,
             ln_tilt: beta.ln() - centre.ln(),
@@ -136,7 +137,8 @@ impl Polynomials {
             ln_top: 0.0,
             cutoff,
         };
-        polynomials.ln_top = polynomials.ln_weight((centre - alpha_0).round().max(0.0) as usize);
+        // W(m+1)/W(m) = centre/(α0 + m), so W falls from this m on.
+        polynomials.ln_top = polynomials.ln_weight((centre - alpha_0).ceil().max(0.0) as usize);
         polynomials
     }
 

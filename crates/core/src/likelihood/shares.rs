@@ -31,7 +31,8 @@
 //! remainder to 1.
 //!
 //! # Cost
-//! About a thousand nodes times a hundred frequencies per value, whatever the number of reports. A draw takes
+//! About a thousand nodes times a hundred frequencies for each *different* share, whatever the number of
+//! reports: values with the same parameter and the same number of reports have the same share. A draw takes
 //! about `√a` proposals.
 //!
 //! # Where it does not apply
@@ -39,6 +40,7 @@
 //! Where one value has nearly all the mass and the rest cannot be distinguished from 0, [`Shares::without`]
 //! returns `None`.
 
+use std::collections::HashMap;
 use std::f64::consts::PI;
 
 use faer::c64;
@@ -192,7 +194,10 @@ impl Envelope {
 
 /// The shares of all values.
 pub(crate) struct Shares {
-    shares: Vec<Share>,
+    /// The different shares, how many values have each, and that of each value.
+    kinds: Vec<Share>,
+    counts: Vec<usize>,
+    kind: Vec<usize>,
     lambda: f64,
     /// The sum of all means minus 1.
     offset: f64,
@@ -217,12 +222,34 @@ impl Shares {
     }
 
     fn tilted(alpha: &[f64], beta: f64, s: &[u64], lambda: f64) -> Self {
-        let shares: Vec<Share> =
-            alpha.iter().zip(s).map(|(alpha, s)| Share::new(*alpha, *s as f64, beta, lambda)).collect();
-        let offset = shares.iter().map(|share| share.mean).sum::<f64>() - 1.0;
-        let variance = shares.iter().map(|share| share.variance).sum();
-        let last = last_drawn(&shares, beta, lambda);
-        Shares { shares, lambda, offset, variance, last }
+        let (mut kinds, mut counts, mut known) = (Vec::new(), Vec::new(), HashMap::new());
+        let mut kind_of = |(alpha, s): (&f64, &u64)| {
+            let kind = *known.entry((alpha.to_bits(), *s)).or_insert_with(|| {
+                kinds.push(Share::new(*alpha, *s as f64, beta, lambda));
+                counts.push(0);
+                kinds.len() - 1
+            });
+            counts[kind] += 1;
+            kind
+        };
+        let kind: Vec<usize> = alpha.iter().zip(s).map(&mut kind_of).collect();
+        let all = |of: fn(&Share) -> f64| {
+            kinds.iter().zip(&counts).map(|(share, count)| *count as f64 * of(share)).sum::<f64>()
+        };
+        let (offset, variance) = (all(|share| share.mean) - 1.0, all(|share| share.variance));
+        let last = last_drawn(&kinds, beta, lambda)
+            .and_then(|(last, ln_top)| Some((kind.iter().position(|kind| *kind == last)?, ln_top)));
+        Shares { kinds, counts, kind, lambda, offset, variance, last }
+    }
+
+    /// The share of a value.
+    fn share(&self, x: usize) -> &Share {
+        &self.kinds[self.kind[x]]
+    }
+
+    /// The different shares, with how many values have each.
+    fn counted(&self) -> impl Iterator<Item = (&Share, usize)> {
+        self.kinds.iter().zip(self.counts.iter().copied())
     }
 
     /// The log density of the sum of all shares at 1, or `None` if it is not smooth.
@@ -233,8 +260,9 @@ impl Shares {
 
     /// `ln E[Π_x (1 + βP_x)^{s_x}]`, given [`Shares::ln_sum_at_1`].
     pub(crate) fn ln_evidence(&self, ln_sum_at_1: f64) -> f64 {
-        let alpha_0: f64 = self.shares.iter().map(|share| share.alpha).sum();
-        let totals: f64 = self.shares.iter().map(|share| share.ln_total - ln_gamma(share.alpha)).sum();
+        let alpha_0: f64 = self.counted().map(|(share, count)| count as f64 * share.alpha).sum();
+        let total = |(share, count): (&Share, usize)| count as f64 * (share.ln_total - ln_gamma(share.alpha));
+        let totals: f64 = self.counted().map(total).sum();
         ln_gamma(alpha_0) + self.lambda + totals + ln_sum_at_1
     }
 
@@ -242,56 +270,63 @@ impl Shares {
     fn sum(&self) -> Option<Sum> {
         let grid = Grid::new(self.variance);
         let mut product = vec![c64::new(1.0, 0.0); grid.count];
-        for share in &self.shares {
-            times(&mut product, &share.transform(grid.step, grid.count));
+        for (share, count) in self.counted() {
+            times(&mut product, &power(share.transform(grid.step, grid.count), count));
         }
         Sum::new(product, grid, self.variance)
     }
 
-    /// For each value the distribution of the sum of the others; `None` if one of them is not smooth.
+    /// For each different share the distribution of the sum of the others; `None` if one of them is not
+    /// smooth.
     pub(crate) fn without(&self) -> Option<Vec<Sum>> {
         let grid = Grid::new(self.variance);
         let transforms: Vec<Vec<c64>> =
-            self.shares.iter().map(|share| share.transform(grid.step, grid.count)).collect();
+            self.kinds.iter().map(|share| share.transform(grid.step, grid.count)).collect();
+        let powers: Vec<Vec<c64>> =
+            transforms.iter().zip(&self.counts).map(|(psi, count)| power(psi.clone(), *count)).collect();
         let mut after = vec![vec![c64::new(1.0, 0.0); grid.count]];
-        for transform in transforms[1..].iter().rev() {
+        for power in powers[1..].iter().rev() {
             let mut next = after[after.len() - 1].clone();
-            times(&mut next, transform);
+            times(&mut next, power);
             after.push(next);
         }
         let mut before = vec![c64::new(1.0, 0.0); grid.count];
-        let mut sums = Vec::with_capacity(self.shares.len());
-        for (x, (transform, after)) in transforms.iter().zip(after.iter().rev()).enumerate() {
+        let mut sums = Vec::with_capacity(self.kinds.len());
+        for (kind, after) in after.iter().rev().enumerate() {
             let mut others = before.clone();
             times(&mut others, after);
-            let variance = self.variance_without(x);
+            times(&mut others, &power(transforms[kind].clone(), self.counts[kind] - 1));
+            let variance = self.variance_without(kind);
             // Where this share is most of the sum, the others need their own grid.
             let own = variance < 0.5 * self.variance;
-            sums.push(if own { self.sum_without(x) } else { Sum::new(others, grid, variance) }?);
-            times(&mut before, transform);
+            sums.push(if own { self.sum_without(kind) } else { Sum::new(others, grid, variance) }?);
+            times(&mut before, &powers[kind]);
         }
         Some(sums)
     }
 
-    fn variance_without(&self, x: usize) -> f64 {
-        let others = self.shares.iter().enumerate().filter(|(y, _)| *y != x);
-        others.map(|(_, share)| share.variance).sum()
+    /// The different shares, with how many values other than one of this kind have each.
+    fn others(&self, kind: usize) -> impl Iterator<Item = (&Share, usize)> {
+        self.counted().enumerate().map(move |(k, (share, count))| (share, count - usize::from(k == kind)))
     }
 
-    fn sum_without(&self, x: usize) -> Option<Sum> {
-        let variance = self.variance_without(x);
+    fn variance_without(&self, kind: usize) -> f64 {
+        self.others(kind).map(|(share, count)| count as f64 * share.variance).sum()
+    }
+
+    fn sum_without(&self, kind: usize) -> Option<Sum> {
+        let variance = self.variance_without(kind);
         let grid = Grid::new(variance);
         let mut product = vec![c64::new(1.0, 0.0); grid.count];
-        for (_, share) in self.shares.iter().enumerate().filter(|(y, _)| *y != x) {
-            times(&mut product, &share.transform(grid.step, grid.count));
+        for (share, count) in self.others(kind).filter(|(_, count)| *count > 0) {
+            times(&mut product, &power(share.transform(grid.step, grid.count), count));
         }
         Sum::new(product, grid, variance)
     }
 
-    /// The log posterior density of `ln P_x` at `ln p`, up to a constant; `others` is the distribution of the
-    /// sum of the others.
-    pub(crate) fn ln_marginal(&self, x: usize, others: &Sum, ln_p: f64) -> f64 {
-        let share = &self.shares[x];
+    /// The log posterior density of `ln P_x` at `ln p`, up to a constant, from what [`Shares::without`] says.
+    pub(crate) fn ln_marginal(&self, x: usize, sums: &[Sum], ln_p: f64) -> f64 {
+        let (share, others) = (self.share(x), &sums[self.kind[x]]);
         let v = ln_p - share.peak.ln();
         share.ln_fall(v) + others.ln_at(share.mean - share.peak - share.peak * v.exp_m1() - self.offset)
     }
@@ -299,12 +334,12 @@ impl Shares {
     /// The log of the integral that the exponential of [`Shares::ln_marginal`] must have, given
     /// [`Shares::ln_sum_at_1`].
     pub(crate) fn ln_marginal_total(&self, x: usize, ln_sum_at_1: f64) -> f64 {
-        ln_sum_at_1 + self.shares[x].panels.ln_total()
+        ln_sum_at_1 + self.share(x).panels.ln_total()
     }
 
     /// Relative errors of [`Shares::ln_marginal`] due to the rounding of `ln p`.
     pub(crate) fn rounding(&self, x: usize) -> f64 {
-        (32.0 * f64::EPSILON * self.shares[x].mean / self.shares[x].variance.sqrt()).max(1e-13)
+        (32.0 * f64::EPSILON * self.share(x).mean / self.share(x).variance.sqrt()).max(1e-13)
     }
 
     /// Whether draws are possible: at least one share is away from 0.
@@ -317,11 +352,11 @@ impl Shares {
         let Some((last, ln_top)) = self.last else { return Vec::new() };
         loop {
             stop::check();
-            let shares = self.shares.iter().enumerate();
+            let values = 0..self.kind.len();
             let mut p: Vec<f64> =
-                shares.map(|(x, share)| if x == last { 0.0 } else { share.draw(rng) }).collect();
+                values.map(|x| if x == last { 0.0 } else { self.share(x).draw(rng) }).collect();
             let missing = 1.0 - p.iter().sum::<f64>();
-            if rng.random::<f64>().ln() < self.shares[last].ln_density(missing) - ln_top {
+            if rng.random::<f64>().ln() < self.share(last).ln_density(missing) - ln_top {
                 p[last] = missing;
                 return p;
             }
@@ -348,6 +383,19 @@ fn first_tilt(alpha: &[f64], beta: f64, s: &[u64]) -> f64 {
     let peaks = |tilt: f64| alpha.iter().zip(s).map(move |(alpha, s)| peak(*alpha, *s as f64, beta, tilt));
     let (low, high) = bisect(alpha_0, alpha_0 + n, 60, |tilt| peaks(tilt).sum::<f64>() > 1.0);
     0.5 * (low + high)
+}
+
+/// Each entry to a power.
+fn power(transform: Vec<c64>, count: usize) -> Vec<c64> {
+    if count == 1 {
+        return transform;
+    }
+    // A characteristic function is at most 1 in modulus, so its logarithm never overflows.
+    let to_the = |psi: c64| {
+        let (ln_modulus, angle) = (psi.norm().ln(), psi.arg());
+        c64::from_polar((count as f64 * ln_modulus).exp(), count as f64 * angle)
+    };
+    transform.into_iter().map(|psi| if count == 0 { c64::new(1.0, 0.0) } else { to_the(psi) }).collect()
 }
 
 fn times(product: &mut [c64], factor: &[c64]) {
@@ -453,9 +501,9 @@ mod tests {
             let sums = shares.without().unwrap();
             let draws: Vec<Vec<f64>> = (0..4000).map(|i| shares.draw(&mut generator(5, i))).collect();
             let ln_sum = shares.ln_sum_at_1().unwrap();
-            for (x, others) in sums.iter().enumerate() {
-                let peak = shares.shares[x].peak.ln();
-                let panels = Panels::new(&|ln_p| shares.ln_marginal(x, others, ln_p), peak, 1e-9);
+            for x in 0..alpha.len() {
+                let peak = shares.share(x).peak.ln();
+                let panels = Panels::new(&|ln_p| shares.ln_marginal(x, &sums, ln_p), peak, 1e-9);
                 let mean_of =
                     |f: &dyn Fn(f64) -> f64| panels.nodes().map(|(u, mass)| mass * f(u.exp())).sum::<f64>();
                 let average = |f: &dyn Fn(f64) -> f64| draws.iter().map(|p| f(p[x])).sum::<f64>() / 4000.0;

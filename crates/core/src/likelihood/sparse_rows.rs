@@ -266,7 +266,7 @@ impl RowLikelihood for SparseRows {
         gradient.iter().map(|g| g + base).collect()
     }
 
-    fn expansion(&self, centre: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    fn expansion(&self, centre: &[f64], _: bool) -> (Vec<f64>, Vec<f64>) {
         let a = self.inputs();
         let (mut curvature, mut mixed, mut base_curvature) = (vec![0.0; a * a], vec![0.0; a], 0.0);
         for row in self.rows() {
@@ -284,6 +284,10 @@ impl RowLikelihood for SparseRows {
             line.iter_mut().zip(&mixed).for_each(|(j, mixed_y)| *j += mixed_x + mixed_y + base_curvature);
         }
         (self.gradient(centre), curvature)
+    }
+
+    fn steps(&self) -> f64 {
+        (self.members.len() + self.rows.len()) as f64
     }
 
     fn split(&self, chosen: &[bool]) -> (DenseRows, Box<dyn RowLikelihood>) {
@@ -304,6 +308,9 @@ fn sparse(protocol: &Protocol, output: &Output) -> Result<SparseRow> {
             let support = hash.support(output)?;
             let members = support.iter().enumerate().filter(|(_, inside)| **inside).map(|(x, _)| x as u32);
             of_set(protocol, output, members.collect())
+        }
+        (Protocol::Block(block), Output::Index(y)) => {
+            of_set(protocol, output, block.members(*y).into_iter().map(|x| x as u32).collect())
         }
         (Protocol::Mixture(mixture), Output::Part(part, inner)) => {
             let mut row = sparse(&mixture.parts()[*part], inner)?;

@@ -47,21 +47,21 @@ pub(crate) fn divergence(
     let lambda = rng.random::<f64>();
     let path = Path::new(rows, prior, &product, lambda);
     let ln_centre = product.centre.iter().map(|c| c.ln()).collect();
-    let (state, trial) = path.chain(path.family.state(ln_centre), BURN_IN[1], TRIAL_STEPS, rng);
+    let (state, trial) = path.chain(path.family.state(ln_centre, None), BURN_IN[1], TRIAL_STEPS, rng);
     // False for NaN too.
     let short = variance(&trial) <= MAX_SPREAD;
     if !short {
         return None;
     }
     let (_, there) = path.chain(state, 0, STEPS[0], rng);
-    let (_, here) = path.chain(path.family.state(ln_p.to_vec()), BURN_IN[0], STEPS[0], rng);
+    let (_, here) = path.chain(path.family.state(ln_p.to_vec(), None), BURN_IN[0], STEPS[0], rng);
     Some(exact.mean_ln_likelihood - exact.ln_evidence + covariance(&here, &there))
 }
 
 /// The product form around the posterior mean, which is found from the form around a draw of the posterior.
 fn near(rows: &dyn RowLikelihood, rules: &Rules, ln_p: &[f64]) -> Option<ProductForm> {
     let form = |centre: Vec<f64>| {
-        let expansion = rows.expansion(&centre);
+        let expansion = rows.expansion(&centre, false);
         ProductForm::new(centre, expansion)
     };
     form(form(ln_p.iter().map(|ln| ln.exp()).collect())?.mean(rules)?)
@@ -90,7 +90,7 @@ impl<'a> Path<'a> {
     ) -> Self {
         let counts = rows.counts();
         let exact = vec![few(counts.len(), rows.inputs()); counts.len()];
-        let target = Target::with_rows(rows, prior, &exact, product.centre.clone());
+        let target = Target::with_rows(rows, prior, &exact, product.centre.clone(), false);
         Path { rows, origin: target.origin, product, lambda, family: target.between(product, lambda) }
     }
 

@@ -39,13 +39,13 @@ const APPROACH: [usize; 2] = [60, 12];
 /// Largest variance of `D` on a walk. Exact rows are chosen so that it is about a twentieth of this.
 const MAX_SPREAD: f64 = 10.0;
 
-/// Largest number of elementary steps of a walk for a posterior: a few seconds.
-const MOST_STEPS: f64 = 2e9;
+/// Largest number of elementary steps of all walks for a posterior: a few seconds.
+const MOST_STEPS: f64 = 4e9;
 
-/// Whether a walk takes seconds rather than minutes.
-pub(crate) fn is_affordable(target: &Target<'_>) -> bool {
+/// Whether so many walks take seconds rather than minutes.
+pub(crate) fn is_affordable(target: &Target<'_>, walks: f64) -> bool {
     const NODES: f64 = 30.0;
-    NODES * (SWEEPS[0] + SWEEPS[1]) as f64 * target.steps_a_sweep() <= MOST_STEPS
+    walks * NODES * (SWEEPS[0] + SWEEPS[1]) as f64 * target.steps_a_sweep() <= MOST_STEPS
 }
 
 /// The result of one walk.
@@ -200,7 +200,7 @@ mod tests {
         let expected = crate::numerics::special::ln_sum_exp(&logs) - 20_000f64.ln();
         for all_exact in [true, false] {
             let prior = ChainPrior::Dirichlet(vec![1.0, 1.0]);
-            let target = Target::with_rows(&rows, &prior, &[all_exact; 60], vec![0.5, 0.5]);
+            let target = Target::with_rows(&rows, &prior, &[all_exact; 60], vec![0.5, 0.5], true);
             assert_eq!(target.is_expanded(), !all_exact);
             let walks: Vec<f64> =
                 (0..64).map(|i| walk(&target, None, &mut generator(5, i)).ln_evidence).collect();

@@ -46,6 +46,26 @@ pub enum Error {
         /// Largest allowed value.
         high: usize,
     },
+    /// No difference set with these parameters is known.
+    #[error(
+        "there is no cyclic difference set of k = {k} residues modulo v = {v} among those of Singer, Paley, twin primes, fourth powers and their complements"
+    )]
+    NoDifferenceSet {
+        /// The modulus.
+        v: usize,
+        /// The number of residues.
+        k: usize,
+    },
+    /// No difference set of this size is known for so many inputs.
+    #[error(
+        "there is no cyclic difference set of k = {k} residues modulo {a} or more among those of Singer, Paley, twin primes, fourth powers and their complements"
+    )]
+    NoDifferenceSetOfSize {
+        /// The number of inputs.
+        a: usize,
+        /// The number of residues.
+        k: usize,
+    },
     /// An empty list where at least one item is needed.
     #[error("{name} is empty; at least one entry is needed")]
     Empty {
@@ -166,6 +186,19 @@ pub enum Error {
         "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is a custom one"
     )]
     PosteriorPrior,
+    /// Supports under a prior that their chains do not have.
+    #[error("the posterior given supports is found under a Dirichlet prior or the adaptive one")]
+    SupportsPrior,
+    /// Too few supports for a normal approximation.
+    #[error(
+        "the number of reports that support a value nobody holds has variance {expected:.2}; its normal approximation needs {least}. Count whole reports instead (patterns)"
+    )]
+    FewSupports {
+        /// The variance of that number.
+        expected: f64,
+        /// The least variance.
+        least: f64,
+    },
     /// No exact method is affordable.
     #[error("no exact method is affordable for this posterior; use Markov chains")]
     NoExactPosterior,
@@ -398,6 +431,8 @@ impl Error {
             Error::TooLarge { .. }
             | Error::TooMuch { .. }
             | Error::PosteriorPrior
+            | Error::SupportsPrior
+            | Error::FewSupports { .. }
             | Error::NoExactPosterior
             | Error::DesignSize { .. }
             | Error::NoThreads { .. }

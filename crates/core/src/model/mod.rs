@@ -7,4 +7,5 @@ pub mod evaluation;
 pub mod output;
 pub mod prior;
 pub mod protocol;
+pub mod supports;
 pub mod tallies;

@@ -52,12 +52,14 @@ pub(crate) fn posterior(
         t,
         t_quantiles: if silent == 0 { Method::ClosedForm } else { Method::MonteCarlo },
         draws,
+        alpha: None,
+        weights: weights.clone(),
         diagnostics: None,
     }
 }
 
 /// `ln E Π_x P_x^{k_x}`.
-fn ln_evidence(prior: &Dirichlet, known: &[u64]) -> f64 {
+pub(super) fn ln_evidence(prior: &Dirichlet, known: &[u64]) -> f64 {
     let told = known.iter().sum::<u64>() as f64;
     let rising = prior.alpha().iter().zip(known).map(|(alpha, k)| ln_rising(*alpha, *k as f64));
     rising.sum::<f64>() - ln_rising(prior.total(), told)

@@ -18,6 +18,9 @@ use crate::numerics::search::{bisect, maximum};
 use crate::numerics::special::{exp_m1_excess, ln_beta, ln1p_excess};
 use crate::numerics::stirling::remainder;
 
+/// Steps of false position before bisection.
+const MOST_SECANTS: usize = 24;
+
 /// Two rules of a panel agree when they differ by less than this share of the whole.
 const AGREEMENT: f64 = 1e-14;
 
@@ -153,14 +156,35 @@ impl Mixture<'_> {
         self.parts.iter().map(|(w, part)| w * part.mean_of(&f)).sum()
     }
 
-    /// The quantile for a probability between 0 and 1, by bisection in the log-odds.
+    /// The quantile for a probability between 0 and 1: false position in the log-odds (the Illinois rule), and
+    /// bisection if that takes too long.
     pub(crate) fn quantile(&self, probability_below: f64) -> f64 {
         let ends = || self.parts.iter().map(|(_, part)| part.panels.ends());
         let low = ends().map(|(left, _)| left).fold(f64::INFINITY, f64::min);
         let high = ends().map(|(_, right)| right).fold(f64::NEG_INFINITY, f64::max);
         let below = |u: f64| self.parts.iter().map(|(w, part)| w * part.below(u)).sum::<f64>();
         // To a relative 1e-13; the bracket of log-odds is narrower than 2^10.
-        let halvings = ((high - low) / (1e-13 * (1.0 + low.abs()))).log2().ceil().max(0.0) as usize;
+        let narrow = |low: f64, high: f64| 1e-13 * (1.0 + low.abs().min(high.abs()));
+        let (mut low, mut high) = ((low, -probability_below), (high, 1.0 - probability_below));
+        for _ in 0..MOST_SECANTS {
+            if high.0 - low.0 <= narrow(low.0, high.0) {
+                break;
+            }
+            let u = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
+            let u = if u > low.0 && u < high.0 { u } else { 0.5 * (low.0 + high.0) };
+            let off = below(u) - probability_below;
+            if off == 0.0 {
+                return probability(u);
+            }
+            // The weight of an end that stays is halved, so that it does not stay for long.
+            if off < 0.0 {
+                (low, high.1) = ((u, off), 0.5 * high.1);
+            } else {
+                (high, low.1) = ((u, off), 0.5 * low.1);
+            }
+        }
+        let (low, high) = (low.0, high.0);
+        let halvings = ((high - low) / narrow(low, high)).log2().ceil().max(0.0) as usize;
         let (low, high) = bisect(low, high, halvings, |u| below(u) < probability_below);
         probability(0.5 * (low + high))
     }

@@ -75,6 +75,8 @@ pub(crate) fn posterior(
         t,
         t_quantiles: Method::Enumeration,
         draws: draws(&laws, parts, &weights, likelihood, options),
+        alpha: None,
+        weights: weights.clone(),
         diagnostics: None,
     })
 }

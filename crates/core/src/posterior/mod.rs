@@ -19,6 +19,11 @@
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat measure the quality |
 //!
+//! [`posterior_of_supports`] is for collections of which only supports were kept.
+//!
+//! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
+//! parameter, and chains move it along with `P`.
+//!
 //! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
 //! is not exact are computed from them.
 //!
@@ -33,8 +38,10 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
+mod adaptive;
 mod certain;
 mod chains;
+mod honest;
 mod marginal;
 mod mixture;
 mod points;
@@ -43,19 +50,23 @@ mod response;
 mod sampler;
 mod shares;
 mod summary;
+mod supports;
 mod two_values;
 
 pub use marginal::prior_density;
 pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;
 pub use summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary};
+pub use supports::posterior_of_supports;
 
 use crate::information::Choice;
+use crate::likelihood::Senders;
+use crate::likelihood::blocks::Blocks;
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
-use crate::mcmc::target::few;
+use crate::mcmc::target::{ChainPrior, few};
 use crate::model::error::{Error, Result};
-use crate::model::prior::{Dirichlet, Prior};
+use crate::model::prior::{Adaptive, Dirichlet, Prior};
 use crate::model::protocol::Protocol;
 use crate::model::tallies::Tallies;
 
@@ -83,7 +94,7 @@ pub fn posterior(
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
-        return sampler::posterior(&patterns, parts, options);
+        return sampler::posterior(&*patterns, &chain_priors(prior, parts), options);
     }
     let likelihood = SparseRows::new(protocol, tallies)?;
     if let Prior::Points(points) = prior {
@@ -91,14 +102,53 @@ pub fn posterior(
     }
     let Some(parts) = parts else { return Err(Error::PosteriorPrior) };
     if options.choice != Choice::MonteCarlo {
-        if let Some(found) = exact(protocol, &likelihood, &parts, tallies, options) {
+        let found = match prior {
+            Prior::Adaptive(adaptive) => exact_mixture(protocol, &likelihood, adaptive, tallies, options),
+            _ => exact(protocol, &likelihood, &parts, tallies, options),
+        };
+        if let Some(found) = found {
             return checked(found, &parts);
         }
         if options.choice == Choice::Exact {
             return Err(Error::NoExactPosterior);
         }
     }
-    sampler::posterior(&likelihood, &parts, options)
+    sampler::posterior(&likelihood, &chain_priors(prior, &parts), options)
+}
+
+/// The priors of the chains with their weights: one for each component, or one that moves its parameter.
+fn chain_priors<'a>(prior: &Prior, parts: &Parts<'_>) -> Vec<(f64, ChainPrior<'a>)> {
+    match prior {
+        Prior::Adaptive(adaptive) => vec![(1.0, ChainPrior::Adaptive(adaptive.inputs()))],
+        _ => parts.iter().map(|(weight, part)| (*weight, ChainPrior::from(*part))).collect(),
+    }
+}
+
+/// The posterior under the adaptive prior, by the first exact method that is affordable.
+fn exact_mixture(
+    protocol: &Protocol,
+    likelihood: &SparseRows,
+    prior: &Adaptive,
+    tallies: &Tallies,
+    options: &PosteriorOptions<'_>,
+) -> Option<Posterior> {
+    let nodes = if let Some(known) = likelihood.certain() {
+        adaptive::nodes(prior, &|part| Some(certain::ln_evidence(part, &known)))
+    } else if let Protocol::GeneralisedRandomisedResponse(response) = protocol {
+        adaptive::nodes(prior, &|part| response::ln_evidence(response, tallies, part))
+    } else if likelihood.inputs() == 2 {
+        adaptive::nodes(prior, &|part| Some(two_values::ln_evidence(likelihood, part)))
+    } else {
+        adaptive::all_nodes(prior)
+    }?;
+    let parts: Vec<(f64, &Dirichlet)> =
+        nodes.nodes.iter().map(|node| (node.weight, &node.dirichlet)).collect();
+    let mut found = exact(protocol, likelihood, &parts, tallies, options)?;
+    found.alpha = Some(adaptive::summary(&nodes, &found.weights, options));
+    if let Ok(evidence) = &mut found.log_evidence {
+        evidence.error = evidence.error.max(adaptive::LN_EVIDENCE_ERROR);
+    }
+    Some(found)
 }
 
 /// An identity that every posterior under one Dirichlet prior satisfies.
@@ -123,22 +173,26 @@ fn checked(found: Posterior, parts: &Parts<'_>) -> Result<Posterior> {
     Ok(found)
 }
 
-/// Reports that are many distinct sets of inputs, as packed bits.
+/// Reports of which chains need not look at one row after another: many distinct sets of inputs as packed bits, and large block designs.
 ///
 /// # Errors
 /// They do not fit into memory, or one is impossible.
-fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Patterns>> {
+fn packed(protocol: &Protocol, tallies: &Tallies) -> Result<Option<Box<dyn Senders>>> {
+    let a = protocol.inputs();
+    if let Protocol::Block(block) = protocol {
+        return Ok((a > 2 && !few(block.order(), a)).then(|| Box::new(Blocks::of(block, tallies)) as _));
+    }
     let sets = matches!(
         protocol,
         Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_)
     );
-    let a = protocol.inputs();
     // Two values have an exact method, and so have reports that reveal nothing or everything.
     let level = protocol.level()?;
     if !sets || a == 2 || few(tallies.counts().len(), a) || level == 0.0 || level > MAX_LEVEL {
         return Ok(None);
     }
-    Ok(Some(Patterns::of(protocol, tallies)?).filter(|patterns| !few(patterns.len(), a)))
+    let patterns = Some(Patterns::of(protocol, tallies)?).filter(|patterns| !few(patterns.len(), a));
+    Ok(patterns.map(|patterns| Box::new(patterns) as _))
 }
 
 /// The privacy level above which reports are practically the true values, and separate rows work better than

@@ -51,6 +51,8 @@ pub(crate) fn posterior(
         t,
         t_quantiles: Method::MonteCarlo,
         draws,
+        alpha: None,
+        weights: Vec::new(),
         diagnostics: None,
     })
 }

@@ -4,6 +4,8 @@
 //! ([`super::shares`]). Both work for one Dirichlet component of the prior; here the components are combined,
 //! weighted by their evidence.
 
+use std::collections::HashMap;
+
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 
@@ -12,6 +14,7 @@ use super::marginal::{Marginal, Mixture};
 use super::polynomials::Chain;
 use super::shares::Conditioned;
 use super::summary::{Draws, Posterior, PosteriorOptions, Summary, mixed};
+use crate::likelihood::shares::Shares;
 use crate::model::evaluation::{Evaluation, Method};
 use crate::model::output::Output;
 use crate::model::prior::Dirichlet;
@@ -25,6 +28,9 @@ const MANY: u64 = 100_000;
 
 /// Largest number of steps of polynomial products, about a second.
 const MAX_WORK: f64 = 1e9;
+
+/// Components with less posterior probability are left out of marginals.
+const NEGLIGIBLE: f64 = 1e-12;
 
 /// The exact quantities under one Dirichlet component of the prior.
 pub(super) trait ExactPart: Sync {
@@ -52,12 +58,30 @@ pub(crate) fn posterior(
     let polynomials = || {
         let chains = parts.par_iter().map(|(_, prior)| Chain::new(prior, beta, &s));
         let chains: Vec<Chain<'_>> = quick.then(|| chains.collect::<Option<_>>()).flatten()?;
-        assembled(protocol, tallies.n(), &weights, &chains, (Method::Enumeration, options))
+        assembled(protocol, tallies.n(), &weights, keys(parts, &s), &chains, (Method::Enumeration, options))
     };
     let shares = || {
         let shares = parts.par_iter().map(|(_, prior)| Conditioned::new(prior, beta, &s));
         let shares: Vec<Conditioned<'_>> = shares.collect::<Option<_>>()?;
-        assembled(protocol, tallies.n(), &weights, &shares, (Method::Quadrature, options))
+        assembled(protocol, tallies.n(), &weights, keys(parts, &s), &shares, (Method::Quadrature, options))
+    };
+    if tallies.n() > MANY { shares().or_else(polynomials) } else { polynomials().or_else(shares) }
+}
+
+/// `ln E[Π_x (1 + βP_x)^{s_x}]` under one Dirichlet distribution; `None` if no method applies.
+pub(super) fn ln_evidence(
+    protocol: &GeneralisedRandomisedResponse,
+    tallies: &Tallies,
+    prior: &Dirichlet,
+) -> Option<f64> {
+    let (beta, s) = (protocol.epsilon().exp_m1(), counts(protocol.inputs(), tallies));
+    let polynomials = || {
+        let quick = work(protocol, &s) <= MAX_WORK;
+        quick.then(|| Chain::new(prior, beta, &s)).flatten().map(|chain| chain.ln_evidence())
+    };
+    let shares = || {
+        let shares = Shares::new(prior.alpha(), beta, &s);
+        Some(shares.ln_evidence(shares.ln_sum_at_1()?))
     };
     if tallies.n() > MANY { shares().or_else(polynomials) } else { polynomials().or_else(shares) }
 }
@@ -67,6 +91,7 @@ fn assembled(
     protocol: &GeneralisedRandomisedResponse,
     n: u64,
     weights: &[f64],
+    keys: Vec<Vec<u64>>,
     parts: &[impl ExactPart],
     (method, options): (Method, &PosteriorOptions<'_>),
 ) -> Option<Posterior> {
@@ -74,14 +99,48 @@ fn assembled(
     let ln_total = ln_sum_exp(&ln_joint);
     let weights: Vec<f64> = ln_joint.iter().map(|ln| (ln - ln_total).exp()).collect();
     let a = protocol.inputs();
+    let (first, kind) = alike(&keys);
     let answers: Vec<[Summary; 2]> =
-        (0..a).into_par_iter().map(|x| summaries(parts, &weights, x, options)).collect::<Option<_>>()?;
-    let (p, mut t): (Vec<Summary>, Vec<Summary>) = answers.into_iter().map(|[p, t]| (p, t)).unzip();
+        first.into_par_iter().map(|x| summaries(parts, &weights, x, options)).collect::<Option<_>>()?;
+    let (p, mut t): (Vec<Summary>, Vec<Summary>) =
+        kind.iter().map(|kind| (answers[*kind][0].clone(), answers[*kind][1].clone())).unzip();
     let draws = draws(parts, &weights, options.enough_draws(a), options.seed).into_quantiles(&mut t, options);
     let ln_lies = n as f64 * protocol.lie().ln();
     let log_evidence = Evaluation::new(ln_total + ln_lies, 1e-13 * (1.0 + ln_lies.abs()), method);
     let t_quantiles = Method::MonteCarlo;
-    Some(Posterior { n, method, log_evidence: Ok(log_evidence), p, t, t_quantiles, draws, diagnostics: None })
+    Some(Posterior {
+        n,
+        method,
+        log_evidence: Ok(log_evidence),
+        p,
+        t,
+        t_quantiles,
+        draws,
+        alpha: None,
+        weights: weights.clone(),
+        diagnostics: None,
+    })
+}
+
+/// What the marginals of each value depend on: its reports, and its parameters.
+fn keys(parts: &Parts<'_>, s: &[u64]) -> Vec<Vec<u64>> {
+    let key = |(x, s): (usize, &u64)| {
+        std::iter::once(*s).chain(parts.iter().map(|(_, prior)| prior.alpha()[x].to_bits())).collect()
+    };
+    s.iter().enumerate().map(key).collect()
+}
+
+/// The first value with each key, and the number of the key of each value.
+fn alike(keys: &[Vec<u64>]) -> (Vec<usize>, Vec<usize>) {
+    let (mut first, mut known) = (Vec::new(), HashMap::new());
+    let number = |(x, key)| {
+        *known.entry(key).or_insert_with(|| {
+            first.push(x);
+            first.len() - 1
+        })
+    };
+    let kind = keys.iter().enumerate().map(number).collect();
+    (first, kind)
 }
 
 /// The marginals of `P_x` and `T_x`, the latter without quantiles.
@@ -91,7 +150,11 @@ fn summaries(
     x: usize,
     options: &PosteriorOptions<'_>,
 ) -> Option<[Summary; 2]> {
-    let found: Vec<_> = parts.iter().map(|part| part.marginal(x)).collect::<Option<_>>()?;
+    // Components that do not matter would take as long as the others.
+    let matter = || parts.iter().zip(weights).filter(|(_, weight)| **weight > NEGLIGIBLE);
+    let total: f64 = matter().map(|(_, weight)| weight).sum();
+    let weights: Vec<f64> = matter().map(|(_, weight)| weight / total).collect();
+    let found: Vec<_> = matter().map(|(part, _)| part.marginal(x)).collect::<Option<_>>()?;
     let (marginals, tallies): (Vec<Marginal<'_>>, Vec<(f64, f64)>) = found.into_iter().unzip();
     let (mean, sd) = mixed(weights.iter().copied().zip(tallies));
     let parts = weights.iter().copied().zip(marginals).collect();
@@ -186,8 +249,12 @@ mod tests {
         let shares: Vec<_> =
             parts.iter().map(|(_, prior)| Conditioned::new(prior, beta, &s).unwrap()).collect();
         let n = tallies.n();
-        let exact = assembled(&protocol, n, &weights, &chains, (Method::Enumeration, &options)).unwrap();
-        let found = assembled(&protocol, n, &weights, &shares, (Method::Quadrature, &options)).unwrap();
+        let components: Vec<(f64, &Dirichlet)> = parts.iter().map(|(w, prior)| (*w, prior)).collect();
+        let keys = || keys(&components, &s);
+        let exact =
+            assembled(&protocol, n, &weights, keys(), &chains, (Method::Enumeration, &options)).unwrap();
+        let found =
+            assembled(&protocol, n, &weights, keys(), &shares, (Method::Quadrature, &options)).unwrap();
         let [ln_exact, ln_found] = [&exact, &found].map(|posterior| posterior.log_evidence.unwrap().value);
         assert!((ln_found - ln_exact).abs() < 1e-8, "{ln_found} {ln_exact}");
         for (exact, found) in exact.p.iter().zip(&found.p).chain(exact.t.iter().zip(&found.t)) {

@@ -8,20 +8,21 @@
 //! `ρ_j ∝ w_j m_j`. Chains may fail to move between components. So each component has its own chains, and its
 //! weight comes from its evidence `m_j`.
 //!
-//! The moments of `T` are means of its moments given `P` (law of total variance); its quantiles are those of
-//! the drawn tallies.
+//! Under the adaptive prior the parameter `α` is part of the state of the chains.
+//!
+//! `T` is drawn for some of the draws of `P`, evenly spaced: that takes a pass over the reports for each.
 //!
 //! # Self-check
-//! Given `T` the posterior of `P` is `Dir(α + T)`, so `(n + α_0) E[P_x] − α_x = E[T_x]` for each component.
-//! Both sides are means of different functions over the same draws. An answer in which they differ by more
+//! Given `T` the posterior of `P` is `Dir(α + T)`, so `E[(n + α_0) P_x − α_x − T_x] = 0` for each component.
+//! `P` and `T` come from different computations. An answer in which they differ by more
 //! than [`MAX_DEVIATION`] standard errors is rejected.
 
 use crate::numerics::parallel::*;
 
-use super::chains::{Chains, Draw, Problem, SAMPLE_SIZE};
-use super::marginal::{grid, others};
+use super::TALLY_LAW;
+use super::chains::{Chains, Draw, Problem};
+use super::marginal::grid;
 use super::summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary, mixed, weighted_quantile};
-use super::{Parts, TALLY_LAW};
 use crate::information::Sampling;
 use crate::likelihood::Senders;
 use crate::mcmc::evidence::{is_affordable, walk};
@@ -37,6 +38,15 @@ use crate::numerics::stop::caught;
 
 /// Largest number of entries of the likelihood's Hessian: half a gigabyte.
 const MAX_CURVATURE: usize = 1 << 26;
+
+/// The least number of draws for which the users' tallies are drawn too.
+const TALLIED: usize = 500;
+
+/// Elementary steps, a few seconds, that tallies of all draws may take.
+const QUICK_STEPS: f64 = 4e8;
+
+/// As many walks as the evidence of a hundred values usually takes.
+const USUAL_WALKS: f64 = 32.0;
 
 /// Walks per batch, and largest number of walks for one evidence.
 const WALKS: usize = 8;
@@ -65,7 +75,7 @@ const MAX_DEVIATION: f64 = 6.0;
 /// mixture cannot be weighted; an answer fails its self-check.
 pub(crate) fn posterior(
     likelihood: &dyn Senders,
-    parts: &Parts<'_>,
+    parts: &[(f64, ChainPrior<'_>)],
     options: &PosteriorOptions<'_>,
 ) -> Result<Posterior> {
     let a = likelihood.inputs();
@@ -74,16 +84,16 @@ pub(crate) fn posterior(
         return Err(Error::TooMuch { what: "the second derivative of the likelihood", entries, max });
     }
     let mut problems = Vec::with_capacity(parts.len());
-    for (i, &(_, prior)) in parts.iter().enumerate() {
+    for (i, (_, prior)) in parts.iter().enumerate() {
         let rng = &mut generator(split_mix(options.seed, i as u64), u64::MAX);
-        let target = Target::new(likelihood, ChainPrior::from(prior), rng).with_ridges(likelihood);
-        problems.push(Problem { likelihood, prior, target });
+        let target = Target::new(likelihood, prior.clone(), rng).with_ridges(likelihood);
+        problems.push(Problem { likelihood, target });
     }
     let answer = match &problems[..] {
         [problem] => {
-            let chains = Chains::run(problem, SAMPLE_SIZE, options.seed, options)?;
+            let chains = Chains::run(problem, problem.sample_size(), options.seed, options)?;
             let evidence = evidence_in_time(problem, &chains, options);
-            Sampled { parts: vec![Part::new(1.0, 0.0, problem, chains)], evidence }
+            Sampled { parts: vec![Part::new((1.0, 0.0), problem, chains, options)], evidence }
         }
         _ => weighed(parts, &problems, options)?,
     };
@@ -94,7 +104,7 @@ pub(crate) fn posterior(
 
 /// The non-negligible components of the posterior, each with its weight.
 fn weighed<'p>(
-    parts: &Parts<'_>,
+    parts: &[(f64, ChainPrior<'_>)],
     problems: &'p [Problem<'p>],
     options: &PosteriorOptions<'_>,
 ) -> Result<Sampled<'p>> {
@@ -109,9 +119,10 @@ fn weighed<'p>(
     let error = weights.iter().zip(&found).map(|(w, ln)| (w * ln.error).powi(2)).sum::<f64>().sqrt();
     let run = |(i, problem): (usize, &'p Problem<'p>)| {
         let weight = weights[i];
-        let size = (weight * SAMPLE_SIZE).max(SMALLEST_SIZE);
+        let size = (weight * problem.sample_size()).max(SMALLEST_SIZE);
         let chains = Chains::run(problem, size, split_mix(options.seed, i as u64), options)?;
-        Ok(Part::new(weight, weight * (1.0 - weight) * found[i].error, problem, chains))
+        let weight_error = weight * (1.0 - weight) * found[i].error;
+        Ok(Part::new((weight, weight_error), problem, chains, options))
     };
     for (weight, ln) in weights.iter().zip(&found) {
         let reason = |reason| Error::PartsNotWeighed { reason };
@@ -158,15 +169,18 @@ fn log_evidence(
     seed: u64,
     options: &PosteriorOptions<'_>,
 ) -> Result<Evaluation, &'static str> {
-    if !is_affordable(&problem.target) {
-        return Err("the walks from the prior to the posterior would take too long for this many values");
+    const TOO_LONG: &str =
+        "the walks from the prior to the posterior would take too long for this many values";
+    // A single posterior can do without its evidence; components cannot be weighted without theirs.
+    if !is_affordable(&problem.target, if chains.is_some() { USUAL_WALKS } else { 1.0 }) {
+        return Err(TOO_LONG);
     }
     let draws: Vec<&Draw> = chains.map(|chains| chains.draws().collect()).unwrap_or_default();
     let one = |i: usize| {
         let rng = &mut generator(seed ^ 0x5eed, i as u64);
-        let start = draws
-            .get(i * draws.len() / MOST_WALKS)
-            .map(|draw| problem.target.state(draw.p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect()));
+        let ln_p = |draw: &Draw| draw.p.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect();
+        let start =
+            draws.get(i * draws.len() / MOST_WALKS).map(|draw| problem.target.state(ln_p(draw), draw.alpha));
         walk(&problem.target, start, rng).ln_evidence
     };
     let mut walks: Vec<f64> = Vec::new();
@@ -182,7 +196,16 @@ fn log_evidence(
         if error.is_nan() {
             return Err("a walk from the prior to the posterior failed");
         }
-        if error <= wanted || walks.len() >= MOST_WALKS || stopped {
+        // The number of walks at which the error would just be accepted.
+        let needed = count * (error / LARGEST_ERROR).powi(2);
+        if chains.is_some() && needed > count && !is_affordable(&problem.target, needed) {
+            return Err(TOO_LONG);
+        }
+        let affordable = is_affordable(&problem.target, 2.0 * count);
+        if error <= wanted || (chains.is_some() && error <= LARGEST_ERROR && !affordable) {
+            return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
+        }
+        if walks.len() >= MOST_WALKS || stopped {
             return Ok(Evaluation::new(mean + problem.likelihood.ln_scale(), error, Method::MonteCarlo));
         }
     }
@@ -201,15 +224,25 @@ struct Part<'p> {
     weight_error: f64,
     problem: &'p Problem<'p>,
     chains: Chains,
-    /// For each draw `E[T|P]` and `Var[T|P]`.
-    tally_moments: Vec<(Vec<f64>, Vec<f64>)>,
+    /// Some of the draws, with drawn tallies.
+    tallied: Vec<(Draw, Vec<u64>)>,
 }
 
 impl<'p> Part<'p> {
-    fn new(weight: f64, weight_error: f64, problem: &'p Problem<'p>, chains: Chains) -> Self {
+    fn new(
+        (weight, weight_error): (f64, f64),
+        problem: &'p Problem<'p>,
+        chains: Chains,
+        options: &PosteriorOptions<'_>,
+    ) -> Self {
         let draws: Vec<&Draw> = chains.draws().collect();
-        let tally_moments = draws.par_iter().map(|draw| problem.likelihood.tally_moments(&draw.p)).collect();
-        Part { weight, weight_error, problem, chains, tally_moments }
+        // All of them where a pass over the reports is quick.
+        let quick = problem.likelihood.steps() * draws.len() as f64 <= QUICK_STEPS;
+        let wanted = TALLIED.max((options.draws as f64 * weight).ceil() as usize);
+        let count = if quick { draws.len() } else { wanted.min(draws.len()) };
+        let chosen: Vec<Draw> = (0..count).map(|i| draws[i * draws.len() / count].clone()).collect();
+        let tallies = tallies(problem, &chosen, options.seed);
+        Part { weight, weight_error, problem, tallied: chosen.into_iter().zip(tallies).collect(), chains }
     }
 
     /// The weight of one draw.
@@ -217,20 +250,23 @@ impl<'p> Part<'p> {
         self.weight / self.chains.len() as f64
     }
 
-    /// `(n + α_0) E[P_x] − α_x = E[T_x]`, from batch means.
+    /// `E[(n + α_0) P_x − α_x − T_x] = 0`, from batch means.
     fn check(&self) -> Result<()> {
         const BATCHES: usize = 40;
-        let prior = self.problem.prior;
-        let total = self.problem.likelihood.n() as f64 + prior.total();
-        let draws: Vec<&Draw> = self.chains.draws().collect();
-        for (x, alpha) in prior.alpha().iter().enumerate() {
-            let difference = |i: usize| total * draws[i].p[x] - alpha - self.tally_moments[i].0[x];
-            let size = draws.len() / BATCHES;
+        let prior = self.problem.target.prior();
+        let (a, n) = (self.problem.likelihood.inputs(), self.problem.likelihood.n() as f64);
+        let totals: Vec<f64> = self.tallied.iter().map(|(draw, _)| n + prior.total(draw.alpha, a)).collect();
+        for x in 0..a {
+            let difference = |i: usize| {
+                let (draw, t) = &self.tallied[i];
+                totals[i] * draw.p[x] - prior.alpha(x, draw.alpha) - t[x] as f64
+            };
+            let size = self.tallied.len() / BATCHES;
             let batch = |b: usize| (b * size..(b + 1) * size).map(difference).sum::<f64>() / size as f64;
             let (off, sd) = moments_of(&(0..BATCHES).map(batch).collect::<Vec<f64>>());
             let error = sd / (BATCHES as f64).sqrt();
             // The second term allows for rounding in a tally that is practically known.
-            if off.is_nan() || off.abs() > MAX_DEVIATION * error + 1e-9 * total {
+            if off.is_nan() || off.abs() > MAX_DEVIATION * error + 1e-9 * totals[0] {
                 return Err(Error::FailedCheck { what: TALLY_LAW, off, error });
             }
         }
@@ -251,6 +287,8 @@ impl Sampled<'_> {
             p,
             t,
             t_quantiles: Method::MonteCarlo,
+            alpha: self.alpha(options),
+            weights: Vec::new(),
             draws: self.joint(options),
             diagnostics: Some(self.parts.iter().fold(
                 self.parts[0].chains.diagnostics.clone(),
@@ -296,27 +334,38 @@ impl Sampled<'_> {
         within.chain(between).map(|error| error * error).sum::<f64>().sqrt()
     }
 
-    /// The marginal of `T_x`, by the law of total variance.
+    /// The parameter of an adaptive prior.
+    fn alpha(&self, options: &PosteriorOptions<'_>) -> Option<Summary> {
+        let [part] = &self.parts[..] else { return None };
+        let mut values: Vec<f64> = part.chains.draws().filter_map(|draw| draw.alpha).collect();
+        if values.is_empty() {
+            return None;
+        }
+        let (mean, sd) = moments_of(&values);
+        values.sort_by(f64::total_cmp);
+        let values: Vec<(f64, f64)> = values.into_iter().map(|alpha| (alpha, 1.0)).collect();
+        let quantiles = options.probabilities.iter().map(|q| (*q, weighted_quantile(&values, *q))).collect();
+        let bulk = part.chains.agreements.last().map_or(f64::NAN, |agreement| agreement.bulk);
+        Some(Summary { mean, sd, quantiles, error: sd / bulk.sqrt(), ..Summary::default() })
+    }
+
+    /// The marginal of `T_x`.
     fn tally(&self, x: usize, options: &PosteriorOptions<'_>) -> Summary {
         let of_part = |part: &Part<'_>| {
-            let moments = &part.tally_moments;
-            let (first, between) = moments_of(&moments.iter().map(|(mean, _)| mean[x]).collect::<Vec<_>>());
-            let within = moments.iter().map(|(_, variance)| variance[x]).sum::<f64>() / moments.len() as f64;
-            (part.weight, (first, between.hypot(within.sqrt())), between)
+            let drawn: Vec<f64> = part.tallied.iter().map(|(_, t)| t[x] as f64).collect();
+            (part.weight, moments_of(&drawn))
         };
-        let found: Vec<_> = self.parts.iter().map(of_part).collect();
-        let of_parts: Vec<(f64, (f64, f64))> = found.iter().map(|(w, both, _)| (*w, *both)).collect();
+        let of_parts: Vec<(f64, (f64, f64))> = self.parts.iter().map(of_part).collect();
         let (mean, sd) = mixed(of_parts.iter().copied());
-        let within = self
-            .parts
-            .iter()
-            .zip(&found)
-            .map(|(part, (w, _, between))| w * between / part.chains.agreements[x].bulk.sqrt());
-        let mut values: Vec<(u64, f64)> = self
-            .parts
-            .iter()
-            .flat_map(|part| part.chains.draws().map(|draw| (draw.t[x], part.draw_weight())))
-            .collect();
+        let within = self.parts.iter().zip(&of_parts).map(|(part, (w, (_, sd)))| {
+            let size = part.chains.agreements[x].bulk.min(part.tallied.len() as f64);
+            w * sd / size.sqrt()
+        });
+        let weighted = |part: &Part<'_>| {
+            let weight = part.weight / part.tallied.len() as f64;
+            part.tallied.iter().map(|(_, t)| (t[x], weight)).collect::<Vec<_>>()
+        };
+        let mut values: Vec<(u64, f64)> = self.parts.iter().flat_map(weighted).collect();
         values.sort_by_key(|(t, _)| *t);
         let quantile = |q: f64| {
             let mut below = 0.0;
@@ -333,26 +382,49 @@ impl Sampled<'_> {
     /// The density of `P_x`, as the mean of its conditional densities given the drawn tallies.
     fn density(&self, x: usize, p: f64) -> f64 {
         let of_part = |part: &Part<'_>| {
-            let (prior, n) = (part.problem.prior, part.problem.likelihood.n());
-            let of_draw = |draw: &Draw| {
-                let (a, b) = (prior.alpha()[x] + draw.t[x] as f64, others(prior, x) + (n - draw.t[x]) as f64);
+            let (prior, likelihood) = (part.problem.target.prior(), part.problem.likelihood);
+            let (inputs, n) = (likelihood.inputs(), likelihood.n());
+            let of_draw = |(draw, t): &(Draw, Vec<u64>)| {
+                let alpha = prior.alpha(x, draw.alpha);
+                let others = prior.total(draw.alpha, inputs) - alpha;
+                let (a, b) = (alpha + t[x] as f64, others + (n - t[x]) as f64);
                 ((a - 1.0) * p.ln() + (b - 1.0) * (-p).ln_1p() - ln_beta(a, b)).exp()
             };
-            part.draw_weight() * part.chains.draws().map(of_draw).sum::<f64>()
+            part.weight / part.tallied.len() as f64 * part.tallied.iter().map(of_draw).sum::<f64>()
         };
         self.parts.iter().map(of_part).sum()
     }
 
-    /// The requested number of joint draws, each from a component drawn by its weight.
+    /// The requested number of joint draws, each from a component drawn by its weight. A component that has
+    /// too few begins again; a single one has enough, unless its chains were stopped.
     fn joint(&self, options: &PosteriorOptions<'_>) -> Draws {
         let rng = &mut generator(options.seed ^ 0x5eed, u64::MAX);
         let weights: Vec<f64> = self.parts.iter().map(|part| part.weight).collect();
-        let mut draws: Vec<_> = self.parts.iter().map(|part| part.chains.draws()).collect();
-        let one = |_| draws[pick(&weights, weights.iter().sum(), rng)].next();
-        let (p, t) = (0..options.draws).map_while(one).map(|draw| (draw.p.clone(), draw.t.clone())).unzip();
+        let mut taken = vec![0; self.parts.len()];
+        let most = if let [only] = &self.parts[..] { only.tallied.len() } else { usize::MAX };
+        let joint = |_| {
+            let part = pick(&weights, weights.iter().sum(), rng);
+            let tallied = &self.parts[part].tallied;
+            let (draw, t) = &tallied[taken[part] % tallied.len()];
+            taken[part] += 1;
+            (draw.p.clone(), t.clone())
+        };
+        let (p, t) = (0..options.draws.min(most)).map(joint).unzip();
         Draws { p, t }
     }
 }
+
+/// Draws of the users' tallies, one for each draw of the distribution.
+fn tallies(problem: &Problem<'_>, draws: &[Draw], seed: u64) -> Vec<Vec<u64>> {
+    let one = |(i, draw): (usize, &Draw)| {
+        let rng = &mut generator(split_mix(seed, TALLIES), i as u64);
+        problem.likelihood.sample_tallies(&draw.p, rng)
+    };
+    draws.par_iter().enumerate().map(one).collect()
+}
+
+/// The stream of random numbers for tallies.
+const TALLIES: u64 = 0x7a11;
 
 /// Mean and standard deviation of draws.
 fn moments_of(values: &[f64]) -> (f64, f64) {

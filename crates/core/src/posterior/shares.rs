@@ -3,6 +3,7 @@
 
 use chacha20::ChaCha8Rng;
 
+use super::honest::Honest;
 use super::marginal::{Marginal, logarithms};
 use super::response::ExactPart;
 use crate::likelihood::shares::{Shares, Sum};
@@ -19,8 +20,10 @@ pub(super) struct Conditioned<'a> {
     s: &'a [u64],
     shares: Shares,
     ln_sum_at_1: f64,
-    /// For each value the distribution of the sum of the others.
+    /// For each different share the distribution of the sum of the others.
     others: Vec<Sum>,
+    /// For draws where no share is away from 0.
+    honest: Option<Honest>,
 }
 
 impl<'a> Conditioned<'a> {
@@ -28,7 +31,8 @@ impl<'a> Conditioned<'a> {
     pub(super) fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Option<Self> {
         let shares = Shares::new(prior.alpha(), beta, s);
         let (ln_sum_at_1, others) = (shares.ln_sum_at_1()?, shares.without()?);
-        shares.has_draws().then_some(Conditioned { prior, beta, s, shares, ln_sum_at_1, others })
+        let honest = (!shares.has_draws()).then(|| Honest::new(prior, beta, s));
+        Some(Conditioned { prior, beta, s, shares, ln_sum_at_1, others, honest })
     }
 
     /// Mean and standard deviation of `T_x` from those of `P_x`: given the tallies `P ~ Dir(α + T)`, so with
@@ -50,7 +54,7 @@ impl ExactPart for Conditioned<'_> {
     fn marginal(&self, x: usize) -> Option<(Marginal<'_>, (f64, f64))> {
         let ln_at = move |u: f64| {
             let (ln_p, ln_q) = logarithms(u);
-            ln_q + self.shares.ln_marginal(x, &self.others[x], ln_p)
+            ln_q + self.shares.ln_marginal(x, &self.others, ln_p)
         };
         let marginal = Marginal::of_density(Box::new(ln_at), self.shares.rounding(x));
         let off = marginal.ln_total() - self.shares.ln_marginal_total(x, self.ln_sum_at_1);
@@ -61,6 +65,9 @@ impl ExactPart for Conditioned<'_> {
     /// Given `P`, a report of `x` is truthful with probability `βP_x/(1 + βP_x)`, and the senders of the
     /// other reports have values distributed as `P`.
     fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<u64>) {
+        if let Some(honest) = &self.honest {
+            return honest.draw(self.prior, self.s.iter().sum(), rng);
+        }
         let p = self.shares.draw(rng);
         let honest =
             self.s.iter().zip(&p).map(|(s, p)| binomial(*s, self.beta * p / (1.0 + self.beta * p), rng));

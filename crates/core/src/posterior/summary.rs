@@ -78,6 +78,10 @@ pub struct Posterior {
     pub t: Vec<Summary>,
     /// How the quantiles of `T` were computed.
     pub t_quantiles: Method,
+    /// The parameter of an adaptive prior; `None` under other priors.
+    pub alpha: Option<Summary>,
+    /// Posterior probabilities of the components of a mixture prior, where the method is exact.
+    pub weights: Vec<f64>,
     /// Joint draws.
     pub draws: Draws,
     /// Convergence diagnostics of the sampler; `None` where draws are independent.

@@ -51,8 +51,15 @@ pub(crate) fn posterior(
         t,
         t_quantiles: Method::MonteCarlo,
         draws,
+        alpha: None,
+        weights: weights.clone(),
         diagnostics: None,
     }
+}
+
+/// `ln` of the evidence under one Dirichlet distribution, without its scale.
+pub(super) fn ln_evidence(likelihood: &SparseRows, prior: &crate::model::prior::Dirichlet) -> f64 {
+    density(&rows(likelihood), 0, prior.alpha()[0], prior.alpha()[1]).ln_total()
 }
 
 /// Count and the two entries of every row that depends on the value.

@@ -9,6 +9,10 @@ use crate::model::protocol::MAX_INPUTS;
 use crate::numerics::random::sample_ln_dirichlet;
 use crate::numerics::special::{leave_one_out, ln_gamma};
 
+/// The smallest and the largest parameter.
+pub(super) const MIN_ALPHA: f64 = 1e-4;
+const MAX_ALPHA: f64 = 1e8;
+
 /// A Dirichlet distribution on the distributions over `a` values.
 ///
 /// Values with the same parameter are stored as one group, so a symmetric prior on a million values is as
@@ -41,7 +45,7 @@ impl Dirichlet {
             return Err(Error::Inputs { a: alpha.len() });
         }
         for &alpha_x in &alpha {
-            in_range("alpha", alpha_x, |v| (1e-4..=1e8).contains(&v), "between 1e-4 and 1e8")?;
+            in_range("alpha", alpha_x, |v| (MIN_ALPHA..=MAX_ALPHA).contains(&v), "between 1e-4 and 1e8")?;
         }
         let mut sorted = alpha.clone();
         sorted.sort_by(f64::total_cmp);

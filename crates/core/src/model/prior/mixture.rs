@@ -34,6 +34,15 @@ impl DirichletMixture {
         &self.weights
     }
 
+    /// The distribution of the frequencies of `map(x)`.
+    ///
+    /// # Errors
+    /// Fewer than two images occur.
+    pub fn merged(&self, map: &[usize]) -> Result<Self> {
+        let parts = self.parts.iter().map(|part| part.merged(map)).collect::<Result<_>>()?;
+        DirichletMixture::new(self.weights.clone(), parts)
+    }
+
     /// The components.
     pub fn parts(&self) -> &[Dirichlet] {
         &self.parts

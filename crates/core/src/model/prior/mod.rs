@@ -8,12 +8,14 @@
 //! # Ok::<(), sottovoce::Error>(())
 //! ```
 
+mod adaptive;
 mod component;
 mod custom;
 mod dirichlet;
 mod mixture;
 mod points;
 
+pub use adaptive::Adaptive;
 pub(crate) use component::{Component, PriorParts};
 pub use custom::CustomPrior;
 pub use dirichlet::{Dirichlet, Group};
@@ -46,6 +48,8 @@ pub enum Prior {
     Dirichlet(Dirichlet),
     /// A mixture of Dirichlet distributions.
     DirichletMixture(DirichletMixture),
+    /// A symmetric Dirichlet distribution with an unknown parameter.
+    Adaptive(Adaptive),
     /// A discrete prior on finitely many distributions.
     Points(Points),
     /// A custom prior.
@@ -77,9 +81,27 @@ impl Prior {
         Dirichlet::new(alpha).map(Prior::Dirichlet)
     }
 
+    /// The adaptive prior on `a` values: symmetric Dirichlet distributions with a log-uniform parameter.
+    ///
+    /// # Errors
+    /// `a` is out of range.
+    pub fn adaptive(a: usize) -> Result<Self> {
+        Adaptive::new(a).map(Prior::Adaptive)
+    }
+
+    /// What [`crate::posterior::posterior`] is usually asked about: adaptive for more than two values. Two
+    /// values cannot tell what their parameter is, and have the Jeffreys prior.
+    ///
+    /// # Errors
+    /// `a` is out of range.
+    pub fn usual(a: usize) -> Result<Self> {
+        if a > 2 { Prior::adaptive(a) } else { Prior::jeffreys(a) }
+    }
+
     /// Number of values `a`.
     pub fn inputs(&self) -> usize {
         match self {
+            Prior::Adaptive(adaptive) => adaptive.inputs(),
             Prior::Dirichlet(dirichlet) => dirichlet.alpha().len(),
             Prior::DirichletMixture(mixture) => mixture.parts()[0].alpha().len(),
             Prior::Points(points) => points.points()[0].len(),
@@ -98,6 +120,10 @@ impl Prior {
         match self {
             Prior::Dirichlet(dirichlet) => Some(vec![(1.0, dirichlet)]),
             Prior::DirichletMixture(m) => Some(m.weights().iter().copied().zip(m.parts()).collect()),
+            Prior::Adaptive(adaptive) => {
+                let m = adaptive.mixture();
+                Some(m.weights().iter().copied().zip(m.parts()).collect())
+            }
             Prior::Points(_) | Prior::Custom(_) => None,
         }
     }
@@ -122,7 +148,7 @@ impl Prior {
                     add(1.0 / DRAWS as f64, &mut ln_p.into_iter().map(f64::exp));
                 }
             }
-            Prior::Dirichlet(_) | Prior::DirichletMixture(_) => {
+            Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
                 for (weight, part) in self.dirichlets().into_iter().flatten() {
                     add(weight, &mut part.alpha().iter().map(|alpha_x| alpha_x / part.total()));
                 }
@@ -136,6 +162,10 @@ impl Prior {
         match self {
             Prior::Dirichlet(dirichlet) => dirichlet.sample_ln(rng),
             Prior::DirichletMixture(m) => m.parts()[pick(m.weights(), 1.0, rng)].sample_ln(rng),
+            Prior::Adaptive(adaptive) => {
+                let m = adaptive.mixture();
+                m.parts()[pick(m.weights(), 1.0, rng)].sample_ln(rng)
+            }
             Prior::Points(p) => p.points()[pick(p.weights(), 1.0, rng)].iter().map(|p_x| p_x.ln()).collect(),
             Prior::Custom(custom) => custom.sample_ln(rng),
         }
@@ -148,10 +178,9 @@ impl Prior {
     pub fn merged(&self, map: &[usize]) -> Result<Option<Prior>> {
         Ok(Some(match self {
             Prior::Dirichlet(dirichlet) => Prior::Dirichlet(dirichlet.merged(map)?),
-            Prior::DirichletMixture(mixture) => {
-                let parts = mixture.parts().iter().map(|part| part.merged(map)).collect::<Result<_>>()?;
-                Prior::DirichletMixture(DirichletMixture::new(mixture.weights().to_vec(), parts)?)
-            }
+            Prior::DirichletMixture(mixture) => Prior::DirichletMixture(mixture.merged(map)?),
+            // Merged values have unequal parameters, so the prior is no longer adaptive.
+            Prior::Adaptive(adaptive) => Prior::DirichletMixture(adaptive.mixture().merged(map)?),
             Prior::Points(_) | Prior::Custom(_) => return Ok(None),
         }))
     }
