@@ -85,6 +85,7 @@ impl<'a> Simulation<'a> {
             Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) | Protocol::SubsetSelection(_) if whole => {
                 DrawnAs::Users
             }
+            Protocol::Block(_) => DrawnAs::Outputs,
             Protocol::SubsetSelection(_) => DrawnAs::Sets,
             Protocol::UnaryEncoding(_) | Protocol::LocalHash(_) => DrawnAs::Bits,
             other if SupportRates::of(other).is_some() && estimator != Estimator::PosteriorMean => {
@@ -109,6 +110,10 @@ impl<'a> Simulation<'a> {
         let drawing = match self.drawn_as {
             DrawnAs::Disjoint | DrawnAs::Bits => 50.0 * a,
             DrawnAs::Sets => 150.0 * a * a,
+            // The outputs of a block design take one transform.
+            DrawnAs::Outputs if matches!(self.protocol, Protocol::Block(_)) => {
+                self.protocol.outputs().map_or(0.0, |v| v as f64) * 250.0
+            }
             DrawnAs::Outputs => self.protocol.outputs().map_or(0.0, |b| b as f64) * (50.0 + a),
             DrawnAs::Users => 10.0 * n * a,
         };

@@ -4,21 +4,26 @@ use super::maximum_likelihood::{Certificate, MaximumLikelihood};
 use crate::likelihood::{Likelihood, Slope};
 use crate::numerics::stop::check;
 
-/// Passes over the reports after which the search gives up without having reached its tolerance.
-const MOST_PASSES: usize = 20_000;
+/// Passes over the reports after which the search usually gives up without having reached its tolerance.
+pub(crate) const MOST_PASSES: usize = 20_000;
 
-/// The maximum of the likelihood, starting from a distribution without zeros.
+/// The maximum of the likelihood, starting from a distribution without zeros, after at most `most` passes.
 ///
 /// # Method and cost
 /// A step of expectation maximisation is `p_x ← p_x (∂L/∂p_x)/n`; it never decreases the likelihood, but is
 /// very slow at high privacy. Two steps give the direction and the rate of decrease, from which a longer step
 /// is extrapolated (SQUAREM, Varadhan and Roland 2008). It is taken only if it increases the likelihood more
 /// than the two steps, so the search is monotone. `O(passes · n a/8)`.
-pub(crate) fn accelerated(likelihood: &dyn Likelihood, start: Vec<f64>, tolerance: f64) -> MaximumLikelihood {
+pub(crate) fn accelerated(
+    likelihood: &dyn Likelihood,
+    start: Vec<f64>,
+    tolerance: f64,
+    most: usize,
+) -> MaximumLikelihood {
     let n = likelihood.reports();
     let (mut p, mut passes) = (start, 1);
     let mut slope = likelihood.slope(&p);
-    while slope.gap(n) > tolerance && passes < MOST_PASSES {
+    while slope.gap(n) > tolerance && passes < most {
         check();
         let first = stepped(&p, &slope, n);
         let second = stepped(&first, &likelihood.slope(&first), n);
@@ -88,7 +93,7 @@ mod tests {
             let tallies = Tallies::new(&subset, counts).unwrap();
             let patterns = Patterns::of(&subset, &tallies).unwrap();
             let uniform = vec![1.0 / a as f64; a];
-            let slow = accelerated(&patterns, uniform.clone(), 1e-7);
+            let slow = accelerated(&patterns, uniform.clone(), 1e-7, MOST_PASSES);
             let fast = newton(&patterns, uniform, 1e-7);
             assert!(slow.certificate.holds() && fast.certificate.holds(), "{slow:?} {fast:?}");
             let [l, r] = [&slow, &fast].map(|s| patterns.slope(&s.values).value);

@@ -30,10 +30,10 @@ use faer::{Mat, Side};
 
 use super::interval::{Interval, Measured};
 use super::post_processing::norm_sub;
-use super::supports::{Reports, SupportRates, Supports};
 use crate::likelihood::centred_rows::CentredRows;
 use crate::model::error::{Error, Result};
-use crate::model::protocol::{Channel, Matrix, Protocol};
+use crate::model::protocol::{Block, Channel, Matrix, Protocol};
+use crate::model::supports::{Reports, SupportRates, Supports};
 use crate::model::tallies::Tallies;
 use crate::numerics::stop::check;
 
@@ -100,10 +100,13 @@ impl LeftInverse {
             return Err(Error::NoReports);
         }
         match (&self.rule, reports) {
-            (VoteRule::Supports(rates), Reports::Supports(supports)) => Ok(from_supports(*rates, supports)),
+            (VoteRule::Supports(rates), Reports::Supports(supports)) => {
+                Ok(from_supports(protocol, *rates, supports))
+            }
             (VoteRule::Supports(rates), Reports::Tallies(tallies)) => {
                 let supports = Supports::of_tallies(protocol, tallies);
-                Ok(from_supports(*rates, &supports.ok_or(Error::NoSupports { kind: protocol.kind() })?))
+                let supports = supports.ok_or(Error::NoSupports { kind: protocol.kind() })?;
+                Ok(from_supports(protocol, *rates, &supports))
             }
             (VoteRule::LeastSquares(votes), Reports::Tallies(tallies)) => votes.mean(protocol, tallies),
             (VoteRule::LeastSquares(_), Reports::Supports(_)) => {
@@ -218,17 +221,35 @@ pub struct LinearEstimate {
 #[derive(Clone, Debug)]
 enum Spread {
     Supports(SupportRates),
-    Votes { covariance: Mat<f64>, squares: Arc<Mat<f64>> },
+    /// How many blocks hold three residues depends on these, and with it the covariance.
+    Blocks {
+        rates: SupportRates,
+        block: Block,
+    },
+    Votes {
+        covariance: Mat<f64>,
+        squares: Arc<Mat<f64>>,
+    },
 }
 
-fn from_supports(rates: SupportRates, supports: &Supports) -> LinearEstimate {
+fn from_supports(protocol: &Protocol, rates: SupportRates, supports: &Supports) -> LinearEstimate {
     let n = supports.n() as f64;
     let value = |count: &u64| (*count as f64 / n - rates.other) / rates.difference;
-    LinearEstimate {
-        n,
-        values: supports.counts().iter().map(value).collect(),
-        spread: Spread::Supports(rates),
-    }
+    let values = supports.counts().iter().map(value).collect();
+    let spread = match protocol {
+        Protocol::Block(block) => Spread::Blocks { rates, block: block.clone() },
+        _ => Spread::Supports(rates),
+    };
+    LinearEstimate { n, values, spread }
+}
+
+/// The estimated share of reports whose block holds two inputs: `Σ c(1 + β p(B_y))` over the `λ` blocks that do.
+fn block_both(block: &Block, p: &[f64], x: usize, z: usize) -> f64 {
+    let (total, beta): (f64, f64) = (p.iter().sum(), block.epsilon().exp_m1());
+    let shift = |d: &u32| (x + block.order() - *d as usize) % block.order();
+    let blocks = block.set().elements().iter().map(shift).filter(|y| block.holds(*y, z));
+    let held = |y: usize| block.members(y).into_iter().map(|w| p[w]).sum::<f64>();
+    blocks.map(|y| block.unit() * (total + beta * held(y))).sum()
 }
 
 impl LinearEstimate {
@@ -262,6 +283,12 @@ impl LinearEstimate {
     pub fn covariance(&self, x: usize, z: usize) -> f64 {
         match &self.spread {
             Spread::Votes { covariance, .. } => covariance[(x, z)],
+            Spread::Blocks { rates, block } => {
+                let (p_x, p_z) = (self.values[x], self.values[z]);
+                let both = if x == z { rates.rate(p_x) } else { block_both(block, &self.values, x, z) };
+                let joint = both - rates.rate(p_x) * rates.rate(p_z);
+                joint / (self.n * rates.difference * rates.difference)
+            }
             Spread::Supports(rates) => {
                 let (p_x, p_z) = (self.values[x], self.values[z]);
                 let both = if x == z { rates.rate(p_x) } else { rates.both(p_x + p_z) };
@@ -288,7 +315,7 @@ impl LinearEstimate {
     /// assumed to hold the others in proportion to `near`.
     pub(crate) fn measured(&self, x: usize, near: &[f64]) -> Measured {
         let (own, others) = match &self.spread {
-            Spread::Supports(rates) => rates.squares(),
+            Spread::Supports(rates) | Spread::Blocks { rates, .. } => rates.squares(),
             Spread::Votes { squares, .. } => {
                 let rest = || (0..near.len()).filter(|z| *z != x);
                 let total: f64 = rest().map(|z| near[z]).sum();

@@ -7,6 +7,7 @@
 //!
 //! # Method and cost
 //! - Randomised response, the identity and erasure: closed form by water-filling, one sort.
+//! - Block designs: spectral projected gradients, `O(v log v)` a pass; one of the next if these do not reach the tolerance, as at high levels.
 //! - Up to [`MAX_INFORMATION`] inputs: sequential quadratic programming (Newton's method with the constraints
 //!   of the simplex). Reports that are sets of inputs are stored as packed bits, and no pass takes `b × a`
 //!   work.
@@ -21,13 +22,14 @@ use faer::{Mat, Side};
 
 use super::linear::information;
 use super::post_processing::norm_sub;
-use super::supports::{Reports, Supports};
-use super::{expectation_maximisation, newton, water_filling};
+use super::{expectation_maximisation, newton, projected_gradient, water_filling};
 use crate::likelihood::Likelihood;
+use crate::likelihood::blocks::Blocks;
 use crate::likelihood::centred_rows::CentredRows;
 use crate::likelihood::patterns::Patterns;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::Protocol;
+use crate::model::supports::{Reports, Supports};
 use crate::model::tallies::Tallies;
 
 /// Largest number of inputs for which an `a × a` matrix is formed and factorised.
@@ -90,6 +92,9 @@ pub fn maximum_likelihood(
     let Reports::Tallies(tallies) = reports else {
         return Err(Error::SupportsOnly { what: "maximum likelihood" });
     };
+    if let (Protocol::Block(block), true) = (protocol, tallies.n() > 0) {
+        return Ok(search_blocks(&Blocks::of(block, tallies), linear, tolerance));
+    }
     let likelihood = likelihood(protocol, tallies)?;
     if likelihood.reports() == 0.0 {
         return Err(if tallies.n() == 0 { Error::NoReports } else { Error::NothingTold });
@@ -97,13 +102,34 @@ pub fn maximum_likelihood(
     Ok(search(&*likelihood, linear, tolerance))
 }
 
+/// Passes of expectation maximisation over the reports of a block design, where projected gradients did not reach the tolerance.
+const MOST_BLOCK_PASSES: usize = 1000;
+
+/// The maximum for a block design; by the method for its size from where projected gradients end, if these do not reach the tolerance.
+fn search_blocks(blocks: &Blocks, linear: &[f64], tolerance: f64) -> MaximumLikelihood {
+    let start = norm_sub(linear);
+    let curvature = blocks.curvature(&start);
+    let found = projected_gradient::projected_gradient(blocks, start, curvature, tolerance);
+    if found.certificate.gap <= tolerance.max(projected_gradient::ROUNDING.0 * blocks.reports()) {
+        return found;
+    }
+    let mut further = within(blocks, &found.values, tolerance, MOST_BLOCK_PASSES);
+    further.certificate.passes += found.certificate.passes;
+    if further.certificate.gap < found.certificate.gap { further } else { found }
+}
+
 /// The maximum of a likelihood, by the method that suits its size.
 pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64) -> MaximumLikelihood {
+    within(likelihood, linear, tolerance, expectation_maximisation::MOST_PASSES)
+}
+
+/// The same with at most so many passes of expectation maximisation.
+fn within(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64, passes: usize) -> MaximumLikelihood {
     let a = likelihood.inputs();
     // Inside the simplex every possible report has a positive probability.
     let inside = |share: f64| norm_sub(linear).iter().map(|p| (1.0 - share) * p + share / a as f64).collect();
     if a > MAX_INFORMATION {
-        expectation_maximisation::accelerated(likelihood, inside(0.1), tolerance)
+        expectation_maximisation::accelerated(likelihood, inside(0.1), tolerance, passes)
     } else {
         newton::newton(likelihood, inside(1e-3), tolerance)
     }
@@ -111,10 +137,10 @@ pub(crate) fn search(likelihood: &dyn Likelihood, linear: &[f64], tolerance: f64
 
 /// The reports in the form that suits the protocol.
 fn likelihood(protocol: &Protocol, tallies: &Tallies) -> Result<Box<dyn Likelihood>> {
-    if holds_sets(protocol) {
-        Ok(Box::new(Patterns::of(protocol, tallies)?))
-    } else {
-        Ok(Box::new(CentredRows::of(protocol, tallies)?))
+    match protocol {
+        Protocol::Block(block) => Ok(Box::new(Blocks::of(block, tallies))),
+        _ if holds_sets(protocol) => Ok(Box::new(Patterns::of(protocol, tallies)?)),
+        _ => Ok(Box::new(CentredRows::of(protocol, tallies)?)),
     }
 }
 

@@ -27,14 +27,14 @@ pub mod linear;
 pub mod maximum_likelihood;
 mod newton;
 pub mod post_processing;
+mod projected_gradient;
 mod quadratic_program;
-pub(crate) mod supports;
 mod water_filling;
 
+pub use crate::model::supports::{Reports, SupportRates, Supports};
 pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
 pub use maximum_likelihood::{Certificate, MaximumLikelihood};
-pub use supports::{Reports, SupportRates, Supports};
 
 use crate::model::error::{Error, Result, in_range};
 pub use crate::model::estimator::Estimator;
@@ -92,11 +92,11 @@ impl<'a> Estimation<'a> {
     pub fn new(protocol: &'a Protocol, reports: Reports, level: f64) -> Result<Self> {
         in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
         let linear = LeftInverse::of(protocol)?.estimate(protocol, &reports)?;
-        let prior = Prior::jeffreys(protocol.inputs())?;
+        let prior = Prior::usual(protocol.inputs())?;
         Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
     }
 
-    /// The same, with a prior other than Jeffreys' for the posterior mean.
+    /// The same, with a prior other than [the usual one](Prior::usual) for the posterior mean.
     ///
     /// # Errors
     /// The prior has a different number of values.
@@ -223,7 +223,7 @@ impl<'a> Estimation<'a> {
 /// The marginals of the posterior.
 ///
 /// # Errors
-/// Only supports are available, or as for [`posterior::posterior`].
+/// As for [`posterior::posterior`] and [`posterior::posterior_of_supports`].
 pub(crate) fn believed(
     protocol: &Protocol,
     reports: &Reports,
@@ -231,16 +231,18 @@ pub(crate) fn believed(
     probabilities: Vec<f64>,
     seed: u64,
 ) -> Result<Vec<Summary>> {
-    let Reports::Tallies(tallies) = reports else {
-        return Err(Error::SupportsOnly { what: "the posterior" });
-    };
     let options = posterior::PosteriorOptions {
         probabilities,
         draws: 0,
         seed,
         ..posterior::PosteriorOptions::default()
     };
-    Ok(posterior::posterior(protocol, prior, tallies, &options)?.p)
+    Ok(match reports {
+        Reports::Tallies(tallies) => posterior::posterior(protocol, prior, tallies, &options)?.p,
+        Reports::Supports(supports) => {
+            posterior::posterior_of_supports(protocol, prior, supports, &options)?.p
+        }
+    })
 }
 
 /// The linear estimate after the post-processing of an estimator.
