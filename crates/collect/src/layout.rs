@@ -2,7 +2,7 @@
 //!
 //! | protocol | bytes |
 //! |---|---|
-//! | one of `b` outputs (identity, GRR, deterministic, erasure, matrix) | the output's number, little endian, in the fewest bytes that hold `b − 1` |
+//! | one of `b` outputs (identity, GRR, block, deterministic, erasure, matrix) | the output's number, little endian, in the fewest bytes that hold `b − 1` |
 //! | unary encoding, subset selection | `⌈a/8⌉` bytes; input `x` is bit `x mod 8` of byte `⌊x/8⌋`, the least significant bit first; unused bits are 0 |
 //! | local hash | the seed, 8 bytes, little endian; then `z`, as a number below `g` |
 //! | composition | as its last step |

@@ -133,6 +133,17 @@ fn channel(protocol: &Protocol, epsilon: f64) -> Channel {
                 _ => &out * with,
             })
         }
+        Protocol::Block(block) => {
+            let (v, k) = (block.order() as u64, block.size() as u64);
+            let out = rare_words(v - k, k, epsilon, v - k);
+            let elements: Vec<usize> = block.set().elements().iter().map(|d| *d as usize).collect();
+            filled(&w * k * (v - k), &|y, x| match y {
+                Output::Index(y) if elements.iter().any(|d| (d + y) % v as usize == x) => {
+                    (&w - &out) * (v - k)
+                }
+                _ => &out * k,
+            })
+        }
         Protocol::Erasure(erasure) => {
             let reveal = (exactly(erasure.reveal()) * &w) >> 1074u32;
             filled(w.clone(), &|y, x| match y {
@@ -291,6 +302,7 @@ fn kinds_with_a_level_realise_it() {
             let small = |g: &usize| a * g.pow(a as u32 + 1) <= 1 << 15;
             all.extend((1..=5).filter(small).map(|g| Protocol::lh(a, g, epsilon).unwrap()));
             all.extend((1..=a).map(|k| Protocol::subset(a, k, epsilon).unwrap()));
+            all.extend([(7, 3), (7, 4), (11, 5)].map(|(v, k)| Protocol::block(a, v, k, epsilon).unwrap()));
             all.iter().for_each(|protocol| check(protocol, epsilon, Some(epsilon)));
         }
     }

@@ -24,6 +24,7 @@ fn declared(a: usize, epsilon: f64) -> Vec<Protocol> {
     ];
     all.extend((1..=4).map(|g| Protocol::lh(a, g, epsilon).unwrap()));
     all.extend((1..=a).map(|k| Protocol::subset(a, k, epsilon).unwrap()));
+    all.extend([(a, 1), (7, 3), (7, 4), (13, 4)].map(|(v, k)| Protocol::block(a, v, k, epsilon).unwrap()));
     all
 }
 
@@ -129,6 +130,8 @@ fn large_protocols_keep_their_level_too() {
             Protocol::oue(a, epsilon).unwrap(),
             Protocol::subset(a, a / 4, epsilon).unwrap(),
             Protocol::lh(a, 1000, epsilon).unwrap(),
+            Protocol::block(a.min(1000), 1093, 364, epsilon).unwrap(),
+            Protocol::block(1000, 1_398_101, 349_525, epsilon).unwrap(),
         ] {
             let realised = Randomiser::new(&protocol).unwrap().realised().clone();
             assert!(realised.exact && realised.loss.within(epsilon), "{protocol:?}");
@@ -188,7 +191,7 @@ fn chi_square(protocol: &Protocol, x: usize, reports: u64, seed: u64) -> f64 {
 }
 
 /// Each kind, and a nested combination, on each input, with a fixed seed. A χ² with one degree of freedom exceeds its mean by 14 standard
-/// deviations (χ² > 20.8) with probability 5e-6, one with more by less; the 101 tests make a false alarm less likely than 6e-4.
+/// deviations (χ² > 20.8) with probability 5e-6, one with more by less; the 125 tests make a false alarm less likely than 7e-4.
 #[test]
 fn reports_follow_the_matrix() {
     let reports = if std::env::var_os("SOTTOVOCE_FULL").is_some() { 1_000_000 } else { 40_000 };
@@ -209,6 +212,9 @@ fn reports_follow_the_matrix() {
         Protocol::lh(4, 2, 1.0).unwrap(),
         Protocol::subset(5, 2, 1.0).unwrap(),
         Protocol::subset(5, 4, 1.0).unwrap(),
+        Protocol::block(5, 7, 3, 1.0).unwrap(),
+        Protocol::block(13, 13, 4, 0.5).unwrap(),
+        Protocol::block(6, 11, 6, 2.0).unwrap(),
         nested.unwrap(),
     ];
     protocols.extend(others(4));

@@ -1,7 +1,7 @@
 //! Randomising: from a value to a report, on the user's side.
 //!
 //! The channel that is sampled is not the protocol's matrix of real numbers but one of fractions, whose denominators are powers of two
-//! (for subset selection and the functions of a local hash inside a composition also counts of sets and functions). They are rounded
+//! (for subset selection, block designs and the functions of a local hash inside a composition also counts of sets, blocks and functions). They are rounded
 //! *toward privacy*: the likelier of two outcomes that tell values apart is rounded down, the rarer up. Sampling compares whole numbers
 //! from the generator with whole numbers, so there is no floating-point arithmetic between the secret and the report, and nothing in the
 //! low bits of a report that could tell more than the protocol allows.
@@ -169,6 +169,7 @@ fn declared_level(protocol: &Protocol) -> Option<f64> {
         Protocol::GeneralisedRandomisedResponse(grr) => Some(grr.epsilon()),
         Protocol::LocalHash(hash) => Some(hash.epsilon()),
         Protocol::SubsetSelection(subset) => Some(subset.epsilon()),
+        Protocol::Block(block) => Some(block.epsilon()),
         Protocol::UnaryEncoding(unary) => match unary.setting() {
             UnarySetting::Rappor { epsilon }
             | UnarySetting::Oue { epsilon }

@@ -6,11 +6,11 @@
 //! a later step only mixes outputs and an earlier one only mixes inputs.
 
 use num_bigint::BigUint;
-use sottovoce::Protocol;
+use sottovoce::{Channel, Protocol};
 
 use super::chance::{ALL, Chance, Wheel};
 use super::loss::Loss;
-use super::sampler::{Bits, Hash, Response, Sampler, Subset};
+use super::sampler::{Bits, Blocks, Hash, Response, Sampler, Subset};
 
 /// Exact matrices are made up to this many entries.
 const MAX_EXACT_ENTRIES: usize = 1 << 15;
@@ -120,6 +120,16 @@ impl Subset {
     }
 }
 
+impl Blocks {
+    /// A block with `x` has chance `π/k`, one without `(1−π)/(v−k)`. Any two inputs have blocks with one of them alone.
+    fn loss(&self) -> Loss {
+        let (k, rest) = (self.block.size(), self.block.order() - self.block.size());
+        let with = BigUint::from(self.inclusion.numerator()) * rest;
+        let without = BigUint::from(self.inclusion.complement().numerator()) * k;
+        either_way(with, without)
+    }
+}
+
 impl Sampler {
     /// The loss that holds between all pairs of different inputs, if there is one such loss by construction.
     fn uniform_loss(&self) -> Option<Loss> {
@@ -129,6 +139,7 @@ impl Sampler {
             Sampler::Bits(bits) => Some(bits.loss()),
             Sampler::Hash(hash) => Some(hash.loss()),
             Sampler::Subset(subset) => Some(subset.loss()),
+            Sampler::Blocks(blocks) => Some(blocks.loss()),
             Sampler::Erasure { reveal, .. } => {
                 Some(if reveal.numerator() > 0 { Loss::Infinite } else { Loss::none() })
             }
@@ -232,6 +243,14 @@ impl Sampler {
             }
             Sampler::Hash(hash) => hash_matrix(hash),
             Sampler::Subset(subset) => subset_matrix(subset),
+            Sampler::Blocks(Blocks { block, inclusion }) => {
+                let (v, k) = (block.order(), block.size());
+                let with = BigUint::from(inclusion.numerator()) * (v - k);
+                let without = BigUint::from(inclusion.complement().numerator()) * k;
+                dense(block.inputs(), v, BigUint::from(ALL) * k * (v - k), |y, x| {
+                    if block.holds(y, x) { with.clone() } else { without.clone() }
+                })
+            }
             Sampler::Map(map) => {
                 let outputs = map.iter().max().map_or(0, |y| *y as usize + 1);
                 dense(map.len(), outputs, BigUint::from(1u8), |y, x| u8::from(map[x] as usize == y).into())
@@ -301,7 +320,7 @@ fn hash_matrix(hash: &Hash) -> Option<ExactMatrix> {
 }
 
 fn subset_matrix(subset: &Subset) -> Option<ExactMatrix> {
-    let Subset { a, k, inclusion } = *subset;
+    let Subset { a, k, inclusion, .. } = *subset;
     let protocol = Protocol::subset(a, k, 1.0).ok()?;
     let binomial = |n: usize, k: usize| Protocol::subset(n, k, 1.0).ok().and_then(|subset| subset.outputs());
     // C(a−1, k−1) = C(a, k) k/a, C(a−1, k) = C(a, k) (a−k)/a.

@@ -1,6 +1,6 @@
 //! One sampler a kind of protocol: from a value and random words to the bytes of a report, by comparisons of whole numbers alone.
 
-use sottovoce::protocol::{UnaryEncoding, UnarySetting, bucket};
+use sottovoce::protocol::{Block, UnaryEncoding, UnarySetting, bucket};
 use sottovoce::{Output, Protocol};
 
 use super::chance::{Chance, Wheel};
@@ -17,6 +17,7 @@ pub(super) enum Sampler {
     Bits(Bits),
     Hash(Hash),
     Subset(Subset),
+    Blocks(Blocks),
     /// A function of the value.
     Map(Vec<u32>),
     /// The truth with some chance, else the blank `a`.
@@ -66,6 +67,14 @@ pub(super) struct Hash {
 pub(super) struct Subset {
     pub(super) a: usize,
     pub(super) k: usize,
+    pub(super) inclusion: Chance,
+    start: Start,
+}
+
+/// A block design.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    pub(super) block: Block,
     pub(super) inclusion: Chance,
 }
 
@@ -167,30 +176,140 @@ impl Subset {
     fn new(a: usize, k: usize, epsilon: f64) -> Self {
         // The chance that the value is left out, (a−k)/(k e^ε + a − k), is rounded up.
         let rest = (a - k) as u64;
-        Subset { a, k, inclusion: Chance::odds(rest, k as u64, epsilon, rest).complement() }
+        let inclusion = Chance::odds(rest, k as u64, epsilon, rest).complement();
+        Subset { a, k, inclusion, start: Start::new(a, k) }
     }
 
-    /// A uniformly random set of the right size among the others, by Floyd's method: as many draws as members, or as missing
-    /// members if those are fewer.
+    /// A uniformly random set of the right size among the others: a random set of any size, each other value in it independently with one chance,
+    /// and then random members more or less.
+    ///
+    /// Nothing in this prefers a value to another, so all sets of the right size are exactly equally likely, whatever the chance. It is chosen near
+    /// `k/a`, to leave little to correct.
     fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
         let own = self.inclusion.happens(generator);
-        let (others, wanted) = (self.a - 1, self.k - usize::from(own));
-        let leave_out = wanted > others / 2;
-        let drawn = if leave_out { others - wanted } else { wanted };
-        bytes.fill(0);
-        for last in others - drawn..others {
-            let other = generator.below(last as u64 + 1) as usize;
-            let taken = |other: usize| if other < x { other } else { other + 1 };
-            let member = if has(bytes, taken(other)) { taken(last) } else { taken(other) };
-            bytes[member / 8] |= 1 << (member % 8);
+        let wanted = self.k - usize::from(own);
+        self.start.fill(generator, bytes);
+        if !self.a.is_multiple_of(8) {
+            bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
         }
-        if leave_out {
-            bytes.iter_mut().for_each(|byte| *byte = !*byte);
-            if !self.a.is_multiple_of(8) {
-                bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
+        bytes[x / 8] &= !(1 << (x % 8));
+        let members = size(bytes);
+        let (is_short, mut missing) = (members < wanted, members.abs_diff(wanted));
+        let mut places = Places::new(self.a);
+        // A place is drawn again if it is the own one, or needs no change. Whether it does is as random as the place, so a branch on it would
+        // be mispredicted half of the time.
+        while missing > 0 {
+            let place = places.draw(generator);
+            let changes = (place != x) & (has(bytes, place) != is_short);
+            bytes[place / 8] ^= u8::from(changes) << (place % 8);
+            missing -= usize::from(changes);
+        }
+        bytes[x / 8] |= u8::from(own) << (x % 8);
+    }
+}
+
+/// A random set, each value in it with chance `chance/2^digits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    chance: u64,
+    digits: u32,
+}
+
+impl Start {
+    /// Most words for 64 values.
+    const MOST_DIGITS: u32 = 6;
+
+    /// The chance that takes the fewest words and corrections, roughly: a correction, with the places that are drawn in vain, is as much work as
+    /// two words.
+    fn new(a: usize, k: usize) -> Self {
+        let work = |start: &Start| {
+            let all = 1 << start.digits;
+            let (mean, most) = (a as u64 * start.chance / all, all * all);
+            let spread = (a as u64 * start.chance * (all - start.chance) / most).isqrt();
+            let (few, many) =
+                ((k as u64).saturating_sub(mean) + spread, mean.saturating_sub(k as u64) + spread);
+            // Members are added in a/(a − k) draws each, and taken out in a/k.
+            let (absent, present) = ((a - k).max(1) as u64, k.max(1) as u64);
+            let corrections = (few * a as u64 / absent + many * a as u64 / present) / 2;
+            u64::from(start.digits) * a.div_ceil(64) as u64 + 2 * corrections
+        };
+        let chances = |digits: u32| (0..=1u64 << digits).map(move |chance| Start { chance, digits });
+        // Unwrap safety: the range is not empty.
+        (0..=Start::MOST_DIGITS).flat_map(chances).min_by_key(work).unwrap()
+    }
+
+    fn fill(self, generator: &mut Generator, bytes: &mut [u8]) {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        words.iter_mut().for_each(|word| *word = self.sixty_four(generator).to_le_bytes());
+        if !rest.is_empty() {
+            let last = self.sixty_four(generator) & ((1 << (8 * rest.len())) - 1);
+            put(last, rest);
+        }
+    }
+
+    /// Sixty-four independent events: with the digits of the chance from the last to the first, `½(digit + chance so far)` is an "or" or an "and" with a
+    /// random word.
+    fn sixty_four(self, generator: &mut Generator) -> u64 {
+        let certain = if self.chance >> self.digits == 1 { !0 } else { 0 };
+        (0..self.digits).fold(certain, |events, digit| {
+            let word = generator.word();
+            if self.chance >> digit & 1 == 1 { events | word } else { events & word }
+        })
+    }
+}
+
+/// Random places below a bound, all equally likely: several from each word.
+struct Places {
+    bound: u64,
+    bits: u32,
+    word: u64,
+    left: u32,
+}
+
+impl Places {
+    fn new(bound: usize) -> Self {
+        let bound = bound as u64;
+        Places { bound, bits: (64 - (bound - 1).leading_zeros()).max(1), word: 0, left: 0 }
+    }
+
+    #[inline]
+    fn draw(&mut self, generator: &mut Generator) -> usize {
+        loop {
+            if self.left == 0 {
+                (self.word, self.left) = (generator.word(), u64::BITS / self.bits);
+            }
+            let place = self.word & ((1 << self.bits) - 1);
+            self.word >>= self.bits;
+            self.left -= 1;
+            if place < self.bound {
+                return place as usize;
             }
         }
-        bytes[x / 8] = bytes[x / 8] & !(1 << (x % 8)) | u8::from(own) << (x % 8);
+    }
+}
+
+/// How many bits are set.
+fn size(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word).count_ones() as usize).sum::<usize>();
+    words + rest.iter().map(|byte| byte.count_ones() as usize).sum::<usize>()
+}
+
+impl Blocks {
+    fn new(block: &Block) -> Self {
+        // The chance that the value is left out, (v−k)/(k e^ε + v − k), is rounded up.
+        let (k, rest) = (block.size() as u64, (block.order() - block.size()) as u64);
+        let inclusion = Chance::odds(rest, k, block.epsilon(), rest).complement();
+        Blocks { block: block.clone(), inclusion }
+    }
+
+    /// Whether the block is to contain the value, and a uniformly random one of those that do, or do not.
+    #[inline]
+    fn answer(&self, x: u64, generator: &mut Generator) -> u64 {
+        let set = self.block.set();
+        let residues = if self.inclusion.happens(generator) { set.elements() } else { set.others() };
+        let residue = u64::from(residues[generator.below(residues.len() as u64) as usize]);
+        if x >= residue { x - residue } else { x + set.order() as u64 - residue }
     }
 }
 
@@ -240,6 +359,7 @@ impl Sampler {
             Protocol::SubsetSelection(subset) => {
                 Sampler::Subset(Subset::new(a, subset.size(), subset.epsilon()))
             }
+            Protocol::Block(block) => Sampler::Blocks(Blocks::new(block)),
             Protocol::Deterministic(map) => Sampler::Map(map.map().iter().map(|y| *y as u32).collect()),
             Protocol::Erasure(erasure) => {
                 Sampler::Erasure { a, reveal: Chance::rounded_down(erasure.reveal()) }
@@ -268,6 +388,7 @@ impl Sampler {
             Sampler::Bits(bits) => bits.report(x, generator, bytes),
             Sampler::Hash(hash) => hash.report(x, generator, bytes),
             Sampler::Subset(subset) => subset.report(x, generator, bytes),
+            Sampler::Blocks(blocks) => put(blocks.answer(x as u64, generator), bytes),
             Sampler::Map(map) => put(map[x].into(), bytes),
             Sampler::Erasure { a, reveal } => {
                 put(if reveal.happens(generator) { x } else { *a } as u64, bytes);
@@ -357,39 +478,109 @@ mod tests {
         }
     }
 
-    /// All sequences of draws, each with a word from the middle of its words: with and without the own value every set of the others comes
-    /// equally often, and the own value is in for the right words.
+    /// Every set of independent bits with every sequence of corrections, each with its exact probability: with and without the own value every set of the
+    /// others has the same one, whatever the chance of a bit.
     #[test]
-    fn each_set_has_as_many_draws_as_any_other() {
-        for (a, k) in (2..=6).flat_map(|a| (1..=a).map(move |k| (a, k))) {
-            let subset = Subset::new(a, k, 1.0);
-            let inclusion = subset.inclusion.numerator();
-            let sampler = Sampler::Subset(subset);
-            for (x, (word, own)) in
-                (0..a).flat_map(|x| [(inclusion - 1, true), (inclusion, false)].map(|case| (x, case)))
-            {
-                if word >= ALL {
+    fn each_set_is_as_likely_as_any_other() {
+        let starts =
+            [(0, 0), (1, 0), (1, 1), (1, 2), (3, 2)].map(|(chance, digits)| Start { chance, digits });
+        for (a, k) in (2..=4).flat_map(|a| (1..=a).map(move |k| (a, k))) {
+            for (start, x) in starts.iter().flat_map(|start| (0..a).map(move |x| (*start, x))) {
+                let subset = Subset { start, ..Subset::new(a, k, 1.0) };
+                let inclusion = subset.inclusion.numerator();
+                let sampler = Sampler::Subset(subset);
+                for (word, own) in [(inclusion - 1, true), (inclusion, false)] {
+                    if word >= ALL || (!own && k == a) {
+                        continue;
+                    }
+                    let sets = likelihoods(&sampler, start, (a, k, x), (word as u64, own));
+                    let valid = |set: u8| {
+                        set.count_ones() as usize == k && (set >> x & 1 == 1) == own && set >> a == 0
+                    };
+                    let all = (0..=u8::MAX).filter(|set| usize::from(*set) >> a == 0 && valid(*set)).count();
+                    assert!(sets.keys().all(|set| valid(*set)), "a = {a}, k = {k}, x = {x}: {sets:?}");
+                    let each = 1.0 / all as f64;
+                    assert!(sets.len() == all && sets.values().all(|p| (p - each).abs() < 1e-12), "{sets:?}");
+                }
+            }
+        }
+    }
+
+    /// The probability of each set, given the first word: over all bits of the words that make the start, and all places that are not drawn in vain.
+    fn likelihoods(
+        sampler: &Sampler,
+        start: Start,
+        (a, k, x): (usize, usize, usize),
+        (word, own): (u64, bool),
+    ) -> BTreeMap<u8, f64> {
+        let (mut sets, patterns) = (BTreeMap::new(), 1u64 << (a as u32 * start.digits));
+        for pattern in 0..patterns {
+            let bits = (0..start.digits).map(|digit| pattern >> (digit * a as u32) & ((1 << a) - 1));
+            let words: Vec<u64> = std::iter::once(word).chain(bits).collect();
+            let mut begun = [0];
+            start.fill(&mut Generator::replaying(&words[1..]), &mut begun);
+            let begun = begun[0] & ((1 << a) - 1) & !(1 << x);
+            let wanted = k as u32 - u32::from(own);
+            // All sequences of places whose bits change, and how likely each is.
+            let mut open = vec![(begun, Vec::new(), 1.0 / patterns as f64)];
+            while let Some((set, places, probability)) = open.pop() {
+                if u8::count_ones(set) == wanted {
+                    let width = Places::new(a).bits;
+                    let packed = places.iter().rev().fold(0, |word, place| word << width | *place as u64);
+                    let all: Vec<u64> = words.iter().copied().chain([packed]).collect();
+                    let found = drawn(sampler, x, 1, &all)[0];
+                    assert_eq!(found, set | u8::from(own) << x);
+                    *sets.entry(found).or_default() += probability;
                     continue;
                 }
-                let (others, wanted) = (a - 1, k - usize::from(own));
-                let draws = wanted.min(others - wanted);
-                let bounds: Vec<u128> = (others - draws..others).map(|last| last as u128 + 1).collect();
-                let mut sets: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
-                for sequence in 0..bounds.iter().product() {
-                    let mut rest = sequence;
-                    let mut words = vec![word as u64];
-                    for bound in &bounds {
-                        words.push(((2 * (rest % bound) + 1) * (ALL / 2) / bound) as u64);
-                        rest /= bound;
-                    }
-                    *sets.entry(drawn(&sampler, x, 1, &words)).or_default() += 1;
+                let is_short = set.count_ones() < wanted;
+                let eligible: Vec<usize> =
+                    (0..a).filter(|place| *place != x && (set >> place & 1 == 1) != is_short).collect();
+                for place in &eligible {
+                    let longer = places.iter().copied().chain([*place]).collect();
+                    open.push((set ^ (1 << place), longer, probability / eligible.len() as f64));
                 }
-                let valid =
-                    |set: u8| set.count_ones() as usize == k && (set >> x & 1 == 1) == own && set >> a == 0;
-                assert!(sets.keys().all(|set| valid(set[0])), "a = {a}, k = {k}, x = {x}: {sets:?}");
-                let all = (0..=u8::MAX).filter(|set| usize::from(*set) >> a == 0 && valid(*set)).count();
-                assert_eq!(sets.len(), all, "a = {a}, k = {k}, x = {x}");
-                assert_eq!(sets.values().min(), sets.values().max(), "a = {a}, k = {k}, x = {x}: {sets:?}");
+            }
+        }
+        sets
+    }
+
+    #[test]
+    fn places_are_several_from_a_word_and_below_the_bound() {
+        // Five places have three bits each: 7 and 5 are drawn again.
+        let mut generator = Generator::replaying(&[0b100_101_000_111_011]);
+        let mut places = Places::new(5);
+        let drawn: Vec<usize> = (0..3).map(|_| places.draw(&mut generator)).collect();
+        assert_eq!(drawn, [3, 0, 4]);
+        assert_eq!(Places::new(1024).bits, 10);
+    }
+
+    #[test]
+    fn many_values_start_near_the_wanted_share() {
+        let start = Start::new(1024, 276);
+        let mean = (1024 * start.chance) >> start.digits;
+        assert!((200..300).contains(&mean), "{start:?}");
+        assert_eq!(Start::new(10, 10), Start { chance: 1, digits: 0 });
+        assert_eq!(Start::new(1000, 1), Start { chance: 0, digits: 0 });
+    }
+
+    /// Every block of a design, with the words on both sides of the border between those that contain the value and those that do not.
+    #[test]
+    fn each_block_has_its_words() {
+        for (a, v, k) in [(2, 2, 1), (5, 7, 3), (7, 7, 4), (13, 13, 4)] {
+            let protocol = Protocol::block(a, v, k, 1.0).unwrap();
+            let Sampler::Blocks(blocks) = Sampler::new(&protocol) else { panic!() };
+            let border = blocks.inclusion.numerator();
+            for (x, (word, own, count)) in
+                (0..a).flat_map(|x| [(border - 1, true, k), (border, false, v - k)].map(|case| (x, case)))
+            {
+                let middle = |i: usize| ((2 * i as u128 + 1) * (ALL / 2) / count as u128) as u64;
+                let answer =
+                    |i| blocks.answer(x as u64, &mut Generator::replaying(&[word as u64, middle(i)]));
+                let mut found: Vec<u64> = (0..count).map(answer).collect();
+                found.sort_unstable();
+                let holds = |y: &u64| blocks.block.holds(*y as usize, x) == own;
+                assert_eq!(found, (0..v as u64).filter(holds).collect::<Vec<_>>(), "{a} {v} {k} {x}");
             }
         }
     }
