@@ -182,9 +182,10 @@ pub(crate) struct CollectedArguments {
     /// The protocol, if the tallies do not name it: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
     #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
     protocol: Option<String>,
-    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
-    #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
-    prior: String,
+    /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand such as
+    /// jeffreys; by default adaptive for more than two values, jeffreys for two
+    #[arg(short = 'r', long, value_name = "R")]
+    prior: Option<String>,
     /// The tallies: a JSON file, inline JSON, or `-` for standard input
     #[arg(short, long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) tallies: String,
@@ -196,9 +197,9 @@ impl CollectedArguments {
         self.protocol.as_deref().map(read_protocol).transpose()
     }
 
-    /// The prior.
-    pub(crate) fn prior(&self) -> sottovoce_job::Result<Written<PriorSpec>> {
-        read_prior(&self.prior)
+    /// The prior, if it was given.
+    pub(crate) fn prior(&self) -> sottovoce_job::Result<Option<Written<PriorSpec>>> {
+        self.prior.as_deref().map(read_prior).transpose()
     }
 }
 
@@ -309,7 +310,7 @@ impl CountingArguments {
     /// Warns where the form `auto` gave up patterns, even if no summary is wanted: `posterior` needs them.
     pub(crate) fn warn(&self, report: &TallyReport, quiet: bool) {
         if quiet && self.form == FormArgument::Auto && report.form == KeptForm::Supports {
-            let words = "kept as supports; `posterior` needs the reports tallied with --form patterns";
+            let words = "kept as supports; `posterior` answers with an approximation, or exactly with --form patterns";
             say(AnsiColor::Yellow, "warning", words);
         }
     }

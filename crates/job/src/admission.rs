@@ -11,10 +11,11 @@ use std::cell::Cell;
 use sottovoce::fisher::{FisherInformation, SubsetSelection, UnaryEncoding};
 use sottovoce::information::Choice;
 use sottovoce::metric::{MOST_SAMPLED, asymptotic_utility_numbers};
-use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS};
+use sottovoce::prior::Adaptive;
+use sottovoce::protocol::{BitNoise, MAX_ENTRIES, MAX_INPUTS, MAX_ORDER};
 use sottovoce::{Error as NumbersError, Metric, Prior, Protocol};
 
-use crate::spec::{ProtocolKind, ProtocolSpec};
+use crate::spec::{PriorSpec, ProtocolKind, ProtocolSpec};
 
 thread_local! {
     /// What jobs of this thread may take, if it was said.
@@ -70,6 +71,14 @@ pub fn protocol_bytes(protocol: &Protocol) -> f64 {
     10.0 * NUMBER * protocol.inputs() as f64 + matrix_bytes(protocol)
 }
 
+/// A prior that is a mixture of many Dirichlet distributions, beyond what [`protocol_bytes`] counts.
+pub fn prior_bytes(prior: &PriorSpec, a: usize) -> f64 {
+    match prior {
+        PriorSpec::Adaptive => NUMBER * (Adaptive::NODES * a) as f64,
+        _ => 0.0,
+    }
+}
+
 /// Entries of the matrix, if it is made.
 fn entries(protocol: &Protocol) -> f64 {
     let entries = protocol.outputs().map_or(f64::INFINITY, |b| b as f64 * protocol.inputs() as f64);
@@ -99,6 +108,8 @@ pub fn size_search_bytes(spec: &ProtocolSpec) -> f64 {
         ProtocolKind::Lh { a, g: None, epsilon } if sensible(a, epsilon) => {
             fisher(&UnaryEncoding::new(a, &BitNoise::oue(epsilon), SEARCHED))
         }
+        // The tables of a difference set, whose order is at most 8a + 64 if it is not given.
+        ProtocolKind::Block { a, v, .. } => 16.0 * v.unwrap_or(a.saturating_mul(8)).min(MAX_ORDER) as f64,
         ProtocolKind::Subset { a, k: None, epsilon } if sensible(a, epsilon) => {
             fisher(&SubsetSelection::new(a, 1 + a / 4, epsilon, SEARCHED))
         }
@@ -129,11 +140,9 @@ pub fn metric_bytes(
         NUMBER * threads() * (held + 8.0 * protocol.inputs() as f64)
     };
     match metric {
-        Metric::AsymptoticUtility
-        | Metric::EffectiveParticipation
-        | Metric::GrowthConstant
-        | Metric::GroupInformationLimit
-        | Metric::TallyConstant => utility(),
+        Metric::AsymptoticUtility | Metric::EffectiveParticipation | Metric::GrowthConstant => utility(),
+        // The information and what is left of it after a report, both at once.
+        Metric::GroupInformationLimit | Metric::TallyConstant => 2.0 * utility(),
         // The users' side, and what n users leak one by one.
         Metric::UsersDistribution
         | Metric::UsersTally

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use sottovoce::protocol::MAX_ENTRIES;
+use sottovoce::protocol::{DifferenceSetFamily, MAX_ENTRIES};
 use sottovoce::{Metric, Observer, Output, Protocol};
 use sottovoce_collect::randomise::Randomiser;
 
@@ -110,6 +110,21 @@ pub enum Mechanism {
         /// Its size.
         size: usize,
         /// Probability that it contains the true value.
+        inclusion: f64,
+    },
+    /// One of several sets of values, the blocks of a design.
+    Block {
+        /// Number of blocks.
+        blocks: usize,
+        /// Residues in each of them.
+        size: usize,
+        /// How many blocks hold any two residues.
+        together: usize,
+        /// The difference set whose shifts they are.
+        family: DifferenceSetFamily,
+        /// Whether the difference set is the complement of the family's.
+        is_complement: bool,
+        /// Probability that the reported block contains the true value.
         inclusion: f64,
     },
     /// A function of the true value.
@@ -291,7 +306,8 @@ fn declared_level(spec: &ProtocolSpec) -> Option<f64> {
         | K::Oue { epsilon, .. }
         | K::Blh { epsilon, .. }
         | K::Lh { epsilon, .. }
-        | K::Subset { epsilon, .. } => Some(*epsilon),
+        | K::Subset { epsilon, .. }
+        | K::Block { epsilon, .. } => Some(*epsilon),
         K::Composition { steps } => declared_level(steps.first()?),
         K::Product { factors } => factors.iter().map(declared_level).sum(),
         K::Mixture { parts, .. } => {
@@ -317,6 +333,14 @@ fn mechanism(protocol: &Protocol, spec: &ProtocolSpec) -> Mechanism {
         Protocol::SubsetSelection(subset) => {
             Mechanism::SubsetSelection { size: subset.size(), inclusion: subset.inclusion() }
         }
+        Protocol::Block(block) => Mechanism::Block {
+            blocks: block.order(),
+            size: block.size(),
+            together: block.index(),
+            family: block.set().family(),
+            is_complement: block.set().is_complement(),
+            inclusion: block.inclusion(),
+        },
         Protocol::Deterministic(map) => Mechanism::Deterministic { results: map.values().len() },
         Protocol::Erasure(erasure) => Mechanism::Erasure { reveal: erasure.reveal() },
         Protocol::Matrix(_) => Mechanism::Matrix,

@@ -28,9 +28,9 @@ pub struct EstimateRequest {
     /// The protocol that made the reports; by default the one that the tallies name.
     #[serde(default)]
     pub protocol: Option<Written<ProtocolSpec>>,
-    /// The prior of the posterior mean.
+    /// The prior of the posterior mean; by default adaptive for more than two values, and Jeffreys for two.
     #[serde(default)]
-    pub prior: Written<PriorSpec>,
+    pub prior: Option<Written<PriorSpec>>,
     /// The tallies or supports.
     pub tallies: WrittenTallies,
     /// Names of estimators, or `all`; none stands for `linear`, `norm_sub` and `ml`.
@@ -65,7 +65,7 @@ impl EstimateRequest {
     pub fn of(protocol: impl Into<Written<ProtocolSpec>>, tallies: impl Into<WrittenTallies>) -> Self {
         EstimateRequest {
             protocol: Some(protocol.into()),
-            prior: Written::default(),
+            prior: None,
             tallies: tallies.into(),
             estimator: vec![],
             level: usual_level(),
@@ -80,8 +80,12 @@ impl EstimateRequest {
     /// What is not so.
     pub fn check(&self) -> Result<EstimateJob> {
         let collected = Collected::read(&self.tallies)?;
-        let protocol = collected.protocol(self.protocol.as_ref())?.check(&self.prior.spec)?;
-        let prior = self.prior.check(protocol.protocol.inputs())?;
+        // What a protocol leaves out is filled in for the Jeffreys prior unless another is given, as `randomise` does.
+        let filling = self.prior.as_ref().map_or(PriorSpec::Jeffreys, |prior| prior.spec.clone());
+        let protocol = collected.protocol(self.protocol.as_ref())?.check(&filling)?;
+        let a = protocol.protocol.inputs();
+        let prior =
+            self.prior.as_ref().map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check(a))?;
         let estimators = estimators(&self.estimator)?;
         admit(estimate_bytes(&protocol.protocol, estimators.len()))?;
         let reports = collected.of(&protocol, |file| file.reports(&protocol.protocol))?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::information::Sampling;
 pub use sottovoce::posterior::Draws;
-use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior};
+use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior, posterior_of_supports};
 use sottovoce::{Observer, Progress, Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
@@ -25,9 +25,9 @@ pub struct PosteriorRequest {
     /// The protocol; by default the one that the tallies name.
     #[serde(default)]
     pub protocol: Option<Written<ProtocolSpec>>,
-    /// The prior.
+    /// The prior; by default adaptive for more than two values, and Jeffreys for two.
     #[serde(default)]
-    pub prior: Written<PriorSpec>,
+    pub prior: Option<Written<PriorSpec>>,
     /// The tallies.
     pub tallies: WrittenTallies,
     /// Probability of the credible intervals, equally split to both sides.
@@ -62,7 +62,7 @@ pub(crate) fn usual_level() -> f64 {
 #[derive(Clone, Debug)]
 pub struct PosteriorJob {
     subject: Subject,
-    tallies: Tallies,
+    reports: Reports,
     request: PosteriorRequest,
 }
 
@@ -83,6 +83,25 @@ pub struct PosteriorReport {
     pub compared: Option<Compared>,
 }
 
+impl PosteriorReport {
+    /// The values whose linear estimate lies outside the interval of their share, farthest first in units of the
+    /// interval.
+    pub fn linear_outside(&self) -> Vec<(usize, f64)> {
+        let linear =
+            self.compared.as_ref().and_then(|compared| compared.linear.as_deref()).unwrap_or_default();
+        let distance = |(x, (p, linear)): (usize, (&Summary, &f64))| {
+            let (low, high) = (p.quantiles.first()?.1, p.quantiles.last()?.1);
+            let off = (low - linear).max(linear - high);
+            // Rounding must not call an estimate at the end of a narrow interval outside.
+            (off > 1e-9).then_some((off / (high - low), x, *linear))
+        };
+        let mut found: Vec<(f64, usize, f64)> =
+            self.posterior.p.iter().zip(linear).enumerate().filter_map(distance).collect();
+        found.sort_by(|l, r| r.0.total_cmp(&l.0));
+        found.into_iter().map(|(_, x, linear)| (x, linear)).collect()
+    }
+}
+
 /// What a posterior is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
@@ -96,11 +115,11 @@ pub struct Compared {
 pub const MOST_COMPARED: usize = 100;
 
 impl PosteriorRequest {
-    /// The posterior of these tallies under the Jeffreys prior, with 90 % intervals.
+    /// The posterior of these tallies under the usual prior, with 90 % intervals.
     pub fn of(protocol: impl Into<Written<ProtocolSpec>>, tallies: impl Into<WrittenTallies>) -> Self {
         PosteriorRequest {
             protocol: Some(protocol.into()),
-            prior: Written::default(),
+            prior: None,
             tallies: tallies.into(),
             level: usual_level(),
             draws: 0,
@@ -127,10 +146,10 @@ impl PosteriorRequest {
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
         let collected = Collected::read(&self.tallies)?;
         let protocol = collected.protocol(self.protocol.as_ref())?;
-        let subject = Subject::new(&protocol, &self.prior, settings)?;
-        let tallies = collected.of(&subject.protocol, |file| file.check(&subject.protocol.protocol))?;
-        admit(posterior_bytes(&subject.protocol.protocol, tallies.n(), self.draws, self.grid))?;
-        Ok(PosteriorJob { subject, tallies, request: self.clone() })
+        let subject = Subject::collected(&protocol, self.prior.as_ref(), settings)?;
+        let reports = collected.of(&subject.protocol, |file| file.reports(&subject.protocol.protocol))?;
+        admit(posterior_bytes(&subject.protocol.protocol, reports.n(), self.draws, self.grid))?;
+        Ok(PosteriorJob { subject, reports, request: self.clone() })
     }
 }
 
@@ -151,7 +170,11 @@ impl PosteriorJob {
             observer: Some(&hear),
         };
         let named = &self.subject.protocol;
-        let found = posterior(&named.protocol, &self.subject.prior, &self.tallies, &options)?;
+        let prior = &self.subject.prior;
+        let found = match &self.reports {
+            Reports::Tallies(tallies) => posterior(&named.protocol, prior, tallies, &options)?,
+            Reports::Supports(supports) => posterior_of_supports(&named.protocol, prior, supports, &options)?,
+        };
         let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
@@ -169,8 +192,7 @@ impl PosteriorJob {
         let silent = Protocol::identity(protocol.inputs())?;
         let none = Tallies::new(&silent, [])?;
         let options = PosteriorOptions { probabilities: self.probabilities(), ..PosteriorOptions::default() };
-        let linear = LeftInverse::of(protocol)
-            .and_then(|inverse| inverse.estimate(protocol, &Reports::Tallies(self.tallies.clone())));
+        let linear = LeftInverse::of(protocol).and_then(|inverse| inverse.estimate(protocol, &self.reports));
         Ok(Compared {
             prior: posterior(&silent, prior, &none, &options)?.p,
             linear: linear.ok().map(|linear| linear.values().to_vec()),

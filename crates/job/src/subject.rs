@@ -3,7 +3,7 @@
 use sottovoce::metric::{Observer, Settings};
 use sottovoce::{Analysis, Metric, Prior, Protocol};
 
-use crate::admission::{admit, metric_bytes, protocol_bytes};
+use crate::admission::{admit, metric_bytes, prior_bytes, protocol_bytes};
 use crate::error::{Error, Result};
 use crate::source::Written;
 use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec};
@@ -27,9 +27,28 @@ impl Subject {
         let prior_spec = prior.spec.clone();
         let protocol = protocol.check(&prior_spec)?;
         admit(protocol_bytes(&protocol.protocol))?;
+        admit(prior_bytes(&prior_spec, protocol.protocol.inputs()))?;
         let prior = prior.check(protocol.protocol.inputs())?;
         check_tolerance(settings.tolerance)?;
         Ok(Subject { protocol, prior_spec, prior, settings })
+    }
+
+    /// The subject of a posterior, whose prior need not be given. What a protocol leaves out was then filled in for
+    /// the Jeffreys prior, as `randomise` does.
+    pub(crate) fn collected(
+        protocol: &Written<ProtocolSpec>,
+        prior: Option<&Written<PriorSpec>>,
+        settings: Settings,
+    ) -> Result<Self> {
+        if let Some(prior) = prior {
+            return Subject::new(protocol, prior, settings);
+        }
+        let mut subject = Subject::new(protocol, &Written::default(), settings)?;
+        let a = subject.protocol.protocol.inputs();
+        subject.prior_spec = PriorSpec::usual(a);
+        admit(prior_bytes(&subject.prior_spec, a))?;
+        subject.prior = subject.prior_spec.build(a)?;
+        Ok(subject)
     }
 
     /// Refuses a metric that would take too much memory.

@@ -1,7 +1,7 @@
 //! Which word was probably meant.
 
 /// Words that other papers and libraries use for ours.
-const SYNONYMS: [(&str, &str); 18] = [
+const SYNONYMS: [(&str, &str); 20] = [
     ("e", "epsilon"),
     ("eps", "epsilon"),
     ("p", "kappa"),
@@ -17,6 +17,8 @@ const SYNONYMS: [(&str, &str); 18] = [
     ("olh", "lh"),
     ("hash", "lh"),
     ("ss", "subset"),
+    ("pgr", "block"),
+    ("design", "block"),
     ("mix", "mixture"),
     ("uniform", "symmetric"),
     ("map", "deterministic"),

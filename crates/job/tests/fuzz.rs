@@ -169,8 +169,9 @@ impl Bench {
 }
 
 /// The protocols whose reports are changed: numbers, sets, hashes, combinations.
-const PROTOCOLS: [&str; 4] = [
+const PROTOCOLS: [&str; 5] = [
     GRR,
+    "block:a=3,v=7,k=3,eps=1,labels=red/green/blue",
     "oue:a=3,eps=1,labels=red/green/blue",
     "lh:a=3,g=2,eps=1,labels=red/green/blue",
     r#"{"kind":"mixture","weights":[0.5,0.5],"parts":[{"kind":"grr","a":3,"epsilon":1},{"kind":"subset","a":3,"k":2,"epsilon":1}],"labels":["red","green","blue"]}"#,
@@ -384,8 +385,9 @@ fn protocol(argument: &str) -> Option<()> {
 }
 
 /// Specifications with all sizes named: what is left out is searched for, which takes its time.
-const SPECIFICATIONS: [&str; 12] = [
+const SPECIFICATIONS: [&str; 13] = [
     GRR,
+    "block:a=6,v=7,k=3,eps=1",
     "subset:a=6,k=2,eps=1",
     "lh:a=16,g=4,eps=0.5",
     "matrix:rows=0.7/0.3//0.3/0.7",

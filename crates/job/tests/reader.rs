@@ -22,6 +22,8 @@ fn protocols() -> Vec<Value> {
         json!({"kind": "lh", "a": 16, "g": 4, "epsilon": 1.0}),
         json!({"kind": "subset", "a": 6, "epsilon": 1.0}),
         json!({"kind": "subset", "a": 16, "k": 3, "epsilon": 1.0}),
+        json!({"kind": "block", "a": 16, "epsilon": 1.0}),
+        json!({"kind": "block", "a": 16, "v": 21, "k": 5, "epsilon": 1.0}),
         json!({"kind": "deterministic", "map": [0, 0, 1]}),
         json!({"kind": "erasure", "a": 3, "reveal": 0.25}),
         json!({"kind": "matrix", "rows": [[0.7, 0.3, 0.1], [0.3, 0.7, 0.9]]}),

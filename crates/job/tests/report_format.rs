@@ -1,7 +1,7 @@
 //! Every row of the tables of test vectors in `docs/report-format.md`.
 
 use sottovoce::Protocol;
-use sottovoce::protocol::bucket;
+use sottovoce::protocol::{DifferenceSet, bucket};
 use sottovoce_collect::tallies_file::output;
 use sottovoce_collect::{Digest, Identity, Layout};
 use sottovoce_job::{NamedProtocol, PriorSpec, read_protocol};
@@ -75,5 +75,23 @@ fn buckets() {
     for row in rows {
         let [seed, x, g, wanted] = [0, 1, 2, 3].map(|cell| row[cell].parse::<u64>().unwrap());
         assert_eq!(bucket(seed, x as usize, g as usize), wanted as usize, "{row:?}");
+    }
+}
+
+#[test]
+fn difference_sets() {
+    let (small, large) = (rows("| v | k | rule | digits c_0, c_1, … | D |"), rows("| v | k | Σ d | Σ d² |"));
+    assert!(small.len() >= 11 && large.len() >= 2);
+    for row in small {
+        let [v, k, _, _, elements] = row[..] else { panic!("{row:?}") };
+        let set = DifferenceSet::new(v.parse().unwrap(), k.parse().unwrap()).unwrap();
+        let found: Vec<String> = set.elements().iter().map(u32::to_string).collect();
+        assert_eq!(found.join(" "), elements, "{v} {k}");
+    }
+    for row in large {
+        let numbers: Vec<u64> = row.iter().map(|cell| cell.parse().unwrap()).collect();
+        let set = DifferenceSet::new(numbers[0] as usize, numbers[1] as usize).unwrap();
+        let sum = |power: u32| set.elements().iter().map(|d| u64::from(*d).pow(power)).sum::<u64>();
+        assert_eq!([sum(0), sum(1), sum(2)], numbers[1..], "{row:?}");
     }
 }

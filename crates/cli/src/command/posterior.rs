@@ -22,7 +22,7 @@ Examples:
       with the prior and the linear estimate for comparison.
 
   sottovoce posterior -t T.json --draws 4000 --draws-out D.csv
-      Also joint draws of all shares, at most four thousand.
+      Also four thousand joint draws of all shares.
 
   sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
       --tallies '{\"counts\":[{\"y\":0,\"count\":1604},{\"y\":1,\"count\":831}]}'
@@ -42,7 +42,7 @@ pub(crate) struct PosteriorArguments {
     /// Probability of the credible intervals, such as 0.95 or 95%
     #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
-    /// Number of joint draws to write; Markov chains keep at most 4000
+    /// Number of joint draws to write
     #[arg(long, value_name = "K", default_value_t = 1000)]
     draws: usize,
     /// Write joint draws of all shares to this file: Parquet if its name ends in .parquet, CSV otherwise

@@ -42,14 +42,18 @@ const ONE: f64 = 1e-9;
 pub(super) const SHORT_LIST: usize = 2;
 
 impl Runner {
-    /// A protocol without its score. Subsets of size one are randomised response, which runs under its own name.
+    /// A protocol without its score. Subsets and blocks of size one are randomised response, which runs under its own name.
     pub(super) fn new(
         name: &'static str,
         protocol: Protocol,
         spec: ProtocolSpec,
         family: Option<Family>,
     ) -> Option<Self> {
-        let again = matches!(&protocol, Protocol::SubsetSelection(subset) if subset.size() == 1);
+        let again = match &protocol {
+            Protocol::SubsetSelection(subset) => subset.size() == 1,
+            Protocol::Block(block) => block.size() == 1,
+            _ => false,
+        };
         let score = Evaluation::new(f64::NAN, 0.0, Method::ClosedForm);
         (!again).then_some(Runner { name, protocol, spec, family, score, error: None })
     }
@@ -91,6 +95,15 @@ pub(super) fn ranked(criterion: Criterion, mut runners: Vec<Runner>) -> Vec<Runn
         runners.retain(|runner| runner.family.is_some() || sign * (named - runner.score.value) > much);
     }
     let same = |l: f64, r: f64| (l - r).abs() <= ONE * l.abs().max(r.abs());
-    runners.dedup_by(|next, kept| same(next.score.value, kept.score.value));
+    let is_block = |runner: &Runner| matches!(runner.protocol, Protocol::Block(_));
+    // A block design may be exactly as accurate as subset selection, and is another protocol all the same: the one with shorter reports.
+    for i in 1..runners.len() {
+        let [before, after] = [&runners[i - 1], &runners[i]];
+        if is_block(after) && !is_block(before) && same(before.score.value, after.score.value) {
+            runners.swap(i - 1, i);
+        }
+    }
+    runners
+        .dedup_by(|next, kept| is_block(next) == is_block(kept) && same(next.score.value, kept.score.value));
     runners
 }

@@ -249,7 +249,10 @@ impl CompareRequest {
 
     /// All protocols are valid, and have the parameter that is swept over.
     fn check_protocols(&self, swept: Option<Swept>, settings: Settings) -> Result<()> {
-        let same = matches!(self.prior.spec, PriorSpec::Jeffreys | PriorSpec::Symmetric { .. });
+        let same = matches!(
+            self.prior.spec,
+            PriorSpec::Jeffreys | PriorSpec::Adaptive | PriorSpec::Symmetric { .. }
+        );
         if swept == Some(Swept::Inputs) && !same {
             let allowed = "a sweep over epsilon or n: this prior is for one number of values";
             return Err(Error::Setting { name: "sweep", value: "a".into(), allowed });

@@ -56,6 +56,8 @@ fn steps(protocol: &Protocol) -> (f64, f64) {
         // A hash function and a bucket; the aggregator hashes every value to see which ones fall into it.
         Protocol::LocalHash(_) => (2.0, a),
         Protocol::SubsetSelection(subset) => (subset.size() as f64, subset.size() as f64),
+        // Whether the block is to contain the value, and which of those; the aggregator counts blocks.
+        Protocol::Block(_) => (2.0, 1.0),
         Protocol::GeneralisedRandomisedResponse(_) | Protocol::Erasure(_) | Protocol::Matrix(_) => (1.0, 1.0),
         Protocol::Composition(composition) => {
             let last = composition.steps().last().map_or(0.0, |step| steps(step).1);

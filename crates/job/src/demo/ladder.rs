@@ -83,6 +83,7 @@ fn candidates(epsilon: f64) -> Vec<ProtocolSpec> {
         ProtocolKind::Blh { a, epsilon },
         ProtocolKind::Lh { a, g: None, epsilon },
         ProtocolKind::Subset { a, k: None, epsilon },
+        ProtocolKind::Block { a, v: None, k: None, epsilon },
     ];
     kinds.into_iter().map(ProtocolSpec::from).collect()
 }

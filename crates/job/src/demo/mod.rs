@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_ladder_is_true() {
         let (names, rungs) = ladder::ladder(&unobserved).unwrap();
-        assert_eq!(names.len(), 6);
+        assert_eq!(names.len(), 7);
         let errors: Vec<f64> = rungs.iter().map(|rung| rung.typical_error().value).collect();
         assert!(errors.is_sorted_by(|l, r| l > r), "{errors:?}");
         assert_eq!(ladder::chosen(&rungs), 1);

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
+use sottovoce::design::optimal_parameter::best_block;
 use sottovoce::design::{
     Certificate, Design, OneUserDesign, Requirement, UsersDesign, best_for_one_user, best_for_users,
-    best_protocol, block_selection, difference_set,
+    best_protocol,
 };
 use sottovoce::information::{Choice, Sampling};
 use sottovoce::metric::Settings;
@@ -487,22 +488,19 @@ impl BestJob {
         }
     }
 
-    /// Block designs with as few outputs as inputs, where the best is a subset selection and one of its size exists.
+    /// The block design of the same level, where the best is a subset selection: nearly its utility with short reports.
     fn alternatives(&self, best: &Protocol) -> Result<Vec<Candidate>> {
         let Protocol::SubsetSelection(subset) = best else { return Ok(Vec::new()) };
-        let a = best.inputs();
-        if a > MOST_INPUTS_OF_BLOCKS {
+        let (a, epsilon) = (best.inputs(), subset.epsilon());
+        // Blocks of one number are randomised response.
+        let Some((v, k)) = best_block(&self.prior, epsilon, None, None).filter(|(_, k)| *k > 1) else {
             return Ok(Vec::new());
-        }
-        let Some(set) = difference_set(a, subset.size()) else { return Ok(Vec::new()) };
-        let protocol = block_selection(a, &set, subset.epsilon())?;
+        };
+        let protocol = Protocol::block(a, v, k, epsilon)?;
         let spec = ProtocolSpec::from(protocol.specification());
         Ok(vec![self.candidate("block design", &protocol, spec, &METRICS, None)])
     }
 }
-
-/// Most inputs of a block design, which is given as a matrix.
-const MOST_INPUTS_OF_BLOCKS: usize = 200;
 
 /// What a user of the protocol should know.
 fn remarks(protocol: &Protocol, best: &Candidate, certificate: &Certificate, wanted: f64) -> Vec<Remark> {

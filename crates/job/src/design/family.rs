@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sottovoce::design::Requirement;
 use sottovoce::design::optimal_parameter::{
-    best_hash_range, best_subset_size, most_accurate_hash_range, most_accurate_subset_size,
+    best_block, best_hash_range, best_subset_size, most_accurate_block, most_accurate_hash_range,
+    most_accurate_subset_size,
 };
 use sottovoce::metric::{Settings, average_privacy};
 use sottovoce::protocol::MAX_EPSILON;
@@ -55,12 +56,20 @@ pub enum Family {
     Blh,
     LocalHash,
     Subset,
+    Block,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Family; 6] =
-        [Family::Grr, Family::Rappor, Family::Oue, Family::Blh, Family::LocalHash, Family::Subset];
+    pub const ALL: [Family; 7] = [
+        Family::Grr,
+        Family::Rappor,
+        Family::Oue,
+        Family::Blh,
+        Family::LocalHash,
+        Family::Subset,
+        Family::Block,
+    ];
 
     /// What it is called in a comparison.
     pub fn name(self) -> &'static str {
@@ -71,16 +80,25 @@ impl Family {
             Family::Blh => "BLH",
             Family::LocalHash => "best LH",
             Family::Subset => "best subset",
+            Family::Block => "best block",
         }
     }
 
-    /// The hash range or subset size that is best at a level.
-    fn size(self, prior: &Prior, epsilon: f64, sizing: Sizing) -> Option<usize> {
+    /// The hash range, subset size or block design that is best at a level.
+    fn size(self, prior: &Prior, epsilon: f64, sizing: Sizing) -> Option<Size> {
         match (self, sizing) {
-            (Family::LocalHash, Sizing::Utility) => Some(best_hash_range(prior, epsilon)),
-            (Family::LocalHash, Sizing::Error) => Some(most_accurate_hash_range(prior.inputs(), epsilon)),
-            (Family::Subset, Sizing::Utility) => Some(best_subset_size(prior, epsilon)),
-            (Family::Subset, Sizing::Error) => Some(most_accurate_subset_size(prior.inputs(), epsilon)),
+            (Family::LocalHash, Sizing::Utility) => Some(Size::One(best_hash_range(prior, epsilon))),
+            (Family::LocalHash, Sizing::Error) => {
+                Some(Size::One(most_accurate_hash_range(prior.inputs(), epsilon)))
+            }
+            (Family::Subset, Sizing::Utility) => Some(Size::One(best_subset_size(prior, epsilon))),
+            (Family::Subset, Sizing::Error) => {
+                Some(Size::One(most_accurate_subset_size(prior.inputs(), epsilon)))
+            }
+            (Family::Block, Sizing::Utility) => best_block(prior, epsilon, None, None).map(Size::of_design),
+            (Family::Block, Sizing::Error) => {
+                most_accurate_block(prior.inputs(), epsilon).map(Size::of_design)
+            }
             _ => None,
         }
     }
@@ -90,19 +108,24 @@ impl Family {
         self.member(prior.inputs(), epsilon, self.size(prior, epsilon, sizing)).ok()
     }
 
-    fn member(self, a: usize, epsilon: f64, size: Option<usize>) -> sottovoce::Result<Member> {
+    fn member(self, a: usize, epsilon: f64, size: Option<Size>) -> sottovoce::Result<Member> {
         let (protocol, kind) = match self {
             Family::Grr => (Protocol::grr(a, epsilon)?, ProtocolKind::Grr { a, epsilon }),
             Family::Rappor => (Protocol::rappor(a, epsilon)?, ProtocolKind::Rappor { a, epsilon }),
             Family::Oue => (Protocol::oue(a, epsilon)?, ProtocolKind::Oue { a, epsilon }),
             Family::Blh => (Protocol::blh(a, epsilon)?, ProtocolKind::Blh { a, epsilon }),
             Family::LocalHash => {
-                let g = size.unwrap_or(2);
+                let g = size.and_then(Size::one).unwrap_or(2);
                 (Protocol::lh(a, g, epsilon)?, ProtocolKind::Lh { a, g: Some(g), epsilon })
             }
             Family::Subset => {
-                let k = size.unwrap_or(1);
+                let k = size.and_then(Size::one).unwrap_or(1);
                 (Protocol::subset(a, k, epsilon)?, ProtocolKind::Subset { a, k: Some(k), epsilon })
+            }
+            Family::Block => {
+                let (v, k) = size.and_then(Size::design).unwrap_or((a, 1));
+                let spec = ProtocolKind::Block { a, v: Some(v), k: Some(k), epsilon };
+                (Protocol::block(a, v, k, epsilon)?, spec)
             }
         };
         Ok((protocol, kind.into()))
@@ -123,7 +146,7 @@ impl Family {
         let Some(least) = requirement.average_privacy() else {
             return self.at(prior, most, sizing);
         };
-        let level = |size: Option<usize>| {
+        let level = |size: Option<Size>| {
             let meets = |epsilon: f64| {
                 let (protocol, _) = self.member(a, epsilon, size).ok()?;
                 Some(average_privacy(&protocol, prior, settings).ok()?.value >= least)
@@ -137,6 +160,35 @@ impl Family {
             epsilon = level(size)?;
         }
         self.member(a, epsilon, size).ok()
+    }
+}
+
+/// The integer parameters of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    /// A hash range or subset size.
+    One(usize),
+    /// The number of blocks of a design, and their size.
+    Design { v: usize, k: usize },
+}
+
+impl Size {
+    fn of_design((v, k): (usize, usize)) -> Self {
+        Size::Design { v, k }
+    }
+
+    fn one(self) -> Option<usize> {
+        match self {
+            Size::One(size) => Some(size),
+            Size::Design { .. } => None,
+        }
+    }
+
+    fn design(self) -> Option<(usize, usize)> {
+        match self {
+            Size::One(_) => None,
+            Size::Design { v, k } => Some((v, k)),
+        }
     }
 }
 
@@ -169,7 +221,9 @@ pub(super) fn candidates(
         let (protocol, spec) = family.tuned(prior, requirement, settings, Sizing::Utility)?;
         Some((family.name(), protocol, spec))
     };
-    let mut found: Vec<_> = Family::ALL.iter().filter_map(tuned).collect();
+    // A block design is the alternative with short reports.
+    let families = Family::ALL.iter().filter(|family| **family != Family::Block);
+    let mut found: Vec<_> = families.filter_map(tuned).collect();
     if let (None, Some(least)) = (requirement.epsilon(), requirement.average_privacy()) {
         let (a, reveal) = (prior.inputs(), 1.0 - least);
         if let Ok(protocol) = Protocol::erasure(a, reveal) {

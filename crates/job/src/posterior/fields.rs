@@ -37,6 +37,10 @@ struct PosteriorFields<'r> {
     t: Vec<Marginal<'r>>,
     /// How the quantiles of `t` were found.
     t_quantiles_method: Name<Method>,
+    /// The parameter of the adaptive prior; null under other priors.
+    alpha: Option<Parameter<'r>>,
+    /// The values whose linear estimate lies outside the interval of their share.
+    linear_outside: Vec<Outside<'r>>,
     /// How well the Markov chains agree; null where there are none.
     diagnostics: Option<Chains>,
     /// Joint draws of the shares, if they were asked for.
@@ -60,6 +64,28 @@ struct Marginal<'r> {
     /// Points and densities, if they were asked for.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     density: &'r [(f64, f64)],
+}
+
+/// What the reports say about the parameter of the adaptive prior.
+#[derive(Serialize, JsonSchema)]
+struct Parameter<'r> {
+    /// The mean.
+    mean: Number,
+    /// The standard deviation.
+    sd: Number,
+    /// Monte Carlo standard error of the mean; 0 for exact methods.
+    error: Number,
+    /// Quantiles, named by their probabilities.
+    quantiles: Quantiles<'r>,
+}
+
+/// A value whose linear estimate lies outside its interval.
+#[derive(Serialize, JsonSchema)]
+struct Outside<'r> {
+    /// The name of the value.
+    label: &'r str,
+    /// The linear estimate of its share.
+    linear: Number,
 }
 
 /// Probabilities and quantiles, as an object in that order.
@@ -147,6 +173,15 @@ impl<'r> From<&'r PosteriorReport> for PosteriorFields<'r> {
             p: marginals(&report.labels, &found.p),
             t: marginals(&report.labels, &found.t),
             t_quantiles_method: Name(found.t_quantiles),
+            alpha: found.alpha.as_ref().map(|alpha| Parameter {
+                mean: Number(alpha.mean),
+                sd: Number(alpha.sd),
+                error: Number(alpha.error),
+                quantiles: Quantiles(&alpha.quantiles),
+            }),
+            linear_outside: (report.linear_outside().into_iter())
+                .map(|(x, linear)| Outside { label: &report.labels[x], linear: Number(linear) })
+                .collect(),
             diagnostics: found.diagnostics.as_ref().map(Chains::from),
             draws: &found.draws.p,
         }

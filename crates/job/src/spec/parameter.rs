@@ -61,7 +61,8 @@ impl ProtocolSpec {
                 | K::Oue { epsilon, .. }
                 | K::Blh { epsilon, .. }
                 | K::Lh { epsilon, .. }
-                | K::Subset { epsilon, .. },
+                | K::Subset { epsilon, .. }
+                | K::Block { epsilon, .. },
                 Parameter::Epsilon,
             ) => Some(Slot::Number(epsilon)),
             (K::Erasure { reveal, .. }, Parameter::Reveal) => Some(Slot::Number(reveal)),
@@ -74,6 +75,7 @@ impl ProtocolSpec {
                 | K::Blh { a, .. }
                 | K::Lh { a, .. }
                 | K::Subset { a, .. }
+                | K::Block { a, .. }
                 | K::Erasure { a, .. },
                 Parameter::Inputs,
             ) => Some(Slot::Count(a)),

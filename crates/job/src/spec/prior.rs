@@ -24,6 +24,8 @@ pub enum PriorSpec {
         /// The parameter, from 1e-4 to 1e8.
         alpha: f64,
     },
+    /// Symmetric Dirichlet distributions whose parameter is unknown, with its logarithm uniform from ln 2/a (at most ln 0.1) to ln 10.
+    Adaptive,
     /// A Dirichlet distribution.
     Dirichlet {
         /// The parameters, one for each input.
@@ -48,6 +50,7 @@ pub enum PriorSpec {
 const KINDS: &[Kind] = &[
     Kind { name: "jeffreys", required: &[], optional: &[] },
     Kind { name: "symmetric", required: &["alpha"], optional: &[] },
+    Kind { name: "adaptive", required: &[], optional: &[] },
     Kind { name: "dirichlet", required: &["alpha"], optional: &[] },
     Kind { name: "dirichlet_mixture", required: &["weights", "parts"], optional: &[] },
     Kind { name: "points", required: &["weights", "points"], optional: &[] },
@@ -59,11 +62,17 @@ pub(crate) fn kinds() -> Vec<&'static str> {
 }
 
 impl PriorSpec {
+    /// The prior of posteriors on `a` values where none is given, as [`Prior::usual`].
+    pub(crate) fn usual(a: usize) -> Self {
+        if a > 2 { PriorSpec::Adaptive } else { PriorSpec::Jeffreys }
+    }
+
     /// Reads a prior from a tree, checking keys and types.
     pub(crate) fn from_tree(tree: Tree, path: &Path<'_>) -> Result<Self> {
         let mut fields = Kind::of(tree, path, Specified::Prior, KINDS)?;
         Ok(match fields.kind.name {
             "symmetric" => PriorSpec::Symmetric { alpha: fields.take("alpha", number)? },
+            "adaptive" => PriorSpec::Adaptive,
             "dirichlet" => PriorSpec::Dirichlet { alpha: fields.take("alpha", numbers)? },
             "dirichlet_mixture" => PriorSpec::DirichletMixture {
                 weights: fields.take("weights", numbers)?,
@@ -81,9 +90,10 @@ impl PriorSpec {
     pub(crate) fn build(&self, a: usize) -> Result<Prior> {
         let prior = self.construct(a).map_err(|(field, error)| match (self, error) {
             // The number of values comes with what the prior is for, and not from the prior.
-            (PriorSpec::Jeffreys | PriorSpec::Symmetric { .. }, error @ sottovoce::Error::Inputs { .. }) => {
-                error.into()
-            }
+            (
+                PriorSpec::Jeffreys | PriorSpec::Adaptive | PriorSpec::Symmetric { .. },
+                error @ sottovoce::Error::Inputs { .. },
+            ) => error.into(),
             (_, error) => Path::Key(&Path::Root, &field).error(error.into()),
         })?;
         if prior.inputs() == a {
@@ -100,6 +110,7 @@ impl PriorSpec {
         };
         match self {
             PriorSpec::Jeffreys => Prior::jeffreys(a).map_err(at("kind")),
+            PriorSpec::Adaptive => Prior::adaptive(a).map_err(at("kind")),
             PriorSpec::Symmetric { alpha } => Prior::symmetric(a, *alpha).map_err(at("alpha")),
             PriorSpec::Dirichlet { alpha } => Dirichlet::new(alpha.clone())
                 .map(Prior::Dirichlet)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 use sottovoce::Protocol;
-use sottovoce::design::optimal_parameter::{best_hash_range, best_subset_size};
+use sottovoce::design::optimal_parameter::{best_block, best_hash_range, best_subset_size};
 use sottovoce::protocol::Specification;
 
 use super::fields::{Fields, Kind, Path, count, list, number, numbers, rows, text};
@@ -59,6 +59,16 @@ pub enum ProtocolKind {
         k: Option<usize>,
         epsilon: f64,
     },
+    /// Selection of one of `v ≥ a` blocks of `k` residues modulo `v`, the shifts of a difference set. Without `v` or `k`, the best for the
+    /// asymptotic utility.
+    Block {
+        a: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        v: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        k: Option<usize>,
+        epsilon: f64,
+    },
     /// Reports `map[x]` for input `x`.
     Deterministic { map: Vec<usize> },
     /// The truth with probability `reveal`, else a blank.
@@ -88,6 +98,7 @@ const KINDS: &[Kind] = &[
     kind("blh", &["a", "epsilon"]),
     Kind { name: "lh", required: &["a", "epsilon"], optional: &["g", "labels"] },
     Kind { name: "subset", required: &["a", "epsilon"], optional: &["k", "labels"] },
+    Kind { name: "block", required: &["a", "epsilon"], optional: &["v", "k", "labels"] },
     kind("deterministic", &["map"]),
     kind("erasure", &["a", "reveal"]),
     kind("matrix", &["rows"]),
@@ -151,6 +162,12 @@ impl ProtocolSpec {
             ProtocolKind::Subset { a, k: k @ None, epsilon } => {
                 *k = best(*a, *epsilon, prior, best_subset_size);
             }
+            ProtocolKind::Block { a, v, k, epsilon } if v.is_none() || k.is_none() => {
+                let size = |prior: &sottovoce::Prior, epsilon: f64| best_block(prior, epsilon, *v, *k);
+                if let Some(Some((blocks, size))) = best(*a, *epsilon, prior, size) {
+                    (*v, *k) = (Some(blocks), Some(size));
+                }
+            }
             _ => {}
         }
         let composed = matches!(self.kind, ProtocolKind::Composition { .. });
@@ -191,12 +208,12 @@ impl ProtocolSpec {
 
 /// The best size under the prior, if the other parameters are in range; if the prior is not, that error is for whoever
 /// uses the prior to tell.
-fn best(
+fn best<T>(
     a: usize,
     epsilon: f64,
     prior: &PriorSpec,
-    size: fn(&sottovoce::Prior, f64) -> usize,
-) -> Option<usize> {
+    size: impl Fn(&sottovoce::Prior, f64) -> T,
+) -> Option<T> {
     Protocol::grr(a, epsilon).ok()?;
     let prior = prior.build(a).or_else(|_| PriorSpec::Jeffreys.build(a)).ok()?;
     Some(size(&prior, epsilon))
@@ -226,6 +243,12 @@ impl ProtocolKind {
                 k: fields.take_optional("k", count)?,
                 epsilon: fields.take("epsilon", number)?,
             },
+            "block" => K::Block {
+                a: fields.take("a", count)?,
+                v: fields.take_optional("v", count)?,
+                k: fields.take_optional("k", count)?,
+                epsilon: fields.take("epsilon", number)?,
+            },
             "deterministic" => K::Deterministic { map: fields.take("map", list(Expected::Counts, count))? },
             "erasure" => K::Erasure { a: fields.take("a", count)?, reveal: fields.take("reveal", number)? },
             "matrix" => K::Matrix { rows: fields.take("rows", rows)? },
@@ -251,6 +274,11 @@ impl ProtocolKind {
             // Without a size the other parameters are out of range, which the constructor says.
             K::Lh { a, g, epsilon } => Protocol::lh(*a, g.unwrap_or(1), *epsilon),
             K::Subset { a, k, epsilon } => Protocol::subset(*a, k.unwrap_or(1), *epsilon),
+            K::Block { a, v: None, k: Some(k), epsilon } => {
+                Protocol::block(*a, *a, 1, *epsilon)?;
+                Err(sottovoce::Error::NoDifferenceSetOfSize { a: *a, k: *k })
+            }
+            K::Block { a, v, k, epsilon } => Protocol::block(*a, v.unwrap_or(*a), k.unwrap_or(1), *epsilon),
             K::Deterministic { map } => Protocol::deterministic(map.clone()),
             K::Erasure { a, reveal } => Protocol::erasure(*a, *reveal),
             K::Matrix { rows } => Protocol::matrix(rows.clone()),
@@ -274,6 +302,7 @@ impl ProtocolKind {
                 _ => "weights".into(),
             },
             E::KappaBelowLambda { .. } => "kappa".into(),
+            E::NoDifferenceSet { .. } | E::NoDifferenceSetOfSize { .. } => "k".into(),
             E::Count { name: "map", value, .. } => self.map_entry(*value),
             E::OutOfRange { name, .. }
             | E::Count { name, .. }
@@ -317,6 +346,7 @@ impl ProtocolKind {
             K::Blh { .. } => "blh",
             K::Lh { .. } => "lh",
             K::Subset { .. } => "subset",
+            K::Block { .. } => "block",
             K::Deterministic { .. } => "deterministic",
             K::Erasure { .. } => "erasure",
             K::Matrix { .. } => "matrix",
@@ -354,6 +384,7 @@ impl From<Specification> for ProtocolKind {
             S::Blh { a, epsilon } => K::Blh { a, epsilon },
             S::Lh { a, g, epsilon } => K::Lh { a, g: Some(g), epsilon },
             S::Subset { a, k, epsilon } => K::Subset { a, k: Some(k), epsilon },
+            S::Block { a, v, k, epsilon } => K::Block { a, v: Some(v), k: Some(k), epsilon },
             S::Deterministic { map } => K::Deterministic { map },
             S::Erasure { a, reveal } => K::Erasure { a, reveal },
             S::Matrix { rows } => K::Matrix { rows },
@@ -436,6 +467,10 @@ mod tests {
         assert_eq!(place("ue:a=3,kappa=0.1,lambda=0.2"), "kappa");
         assert_eq!(place("lh:a=3,eps=nan"), "epsilon");
         assert_eq!(place("subset:a=3,k=4,eps=1"), "k");
+        assert_eq!(place("block:a=8,v=7,k=3,eps=1"), "v");
+        assert_eq!(place("block:a=7,v=7,k=2,eps=1"), "k");
+        assert_eq!(place("block:a=7,k=2,eps=1"), "k");
+        assert_eq!(place("block:a=8,v=7,eps=1"), "v");
         assert_eq!(place("deterministic:map=0/99999999"), "map[1]");
         assert_eq!(place("matrix:rows=0.5/0.5//0.5"), "rows[1]");
         assert_eq!(place("matrix:rows=0.5/2//0.5/0"), "rows[0][1]");
@@ -460,7 +495,14 @@ mod tests {
         assert_eq!(hash.spec.kind, ProtocolKind::Lh { a: 16, g: Some(4), epsilon: 1.0 });
         let subset = check("subset:a=16,eps=1").unwrap();
         assert_eq!(subset.spec.kind, ProtocolKind::Subset { a: 16, k: Some(4), epsilon: 1.0 });
+        let block = check("block:a=100,eps=1").unwrap();
+        let filled = |v, k| ProtocolKind::Block { a: 100, v: Some(v), k: Some(k), epsilon: 1.0 };
+        assert_eq!(block.spec.kind, filled(109, 28));
+        assert_eq!(check("block:a=100,v=103,eps=1").unwrap().spec.kind, filled(103, 51));
+        assert_eq!(check("block:a=100,k=31,eps=1").unwrap().spec.kind, filled(156, 31));
         assert!(check("lh:a=16,eps=100").is_ok());
+        let none = check("block:a=100,k=5,eps=1").unwrap_err().to_string();
+        assert!(none.contains("k = 5 residues modulo 100 or more"), "{none}");
     }
 
     #[test]

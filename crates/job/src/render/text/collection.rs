@@ -121,8 +121,9 @@ fn kept_as_supports(n: u64, bytes: f64) -> String {
     let size = if bytes < 1e6 { "less than 1 MB".into() } else { format!("up to {:.0} MB", bytes / 1e6) };
     format!(
         "Kept as supports: for each input the number of reports that support it, but not which inputs were reported together. Linear estimates need no \
-         more, but `posterior` and the estimators ml and posterior_mean need the form `patterns`, which keeps each different report. By default patterns are \
-         kept for up to {MAX_PATTERNS} different reports; for these {n} reports the file would have {size}."
+         more; `posterior` and the estimator posterior_mean answer with a normal approximation, and ml needs the form `patterns`, which keeps each different report. By \
+         default patterns are kept for up to {MAX_PATTERNS} different reports, and these are more; with the form `patterns` the file of these {n} reports would \
+         have {size}."
     )
 }
 

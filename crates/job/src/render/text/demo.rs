@@ -53,7 +53,7 @@ fn question(document: &mut Document, report: &DemoReport) {
 fn ladder(document: &mut Document, report: &DemoReport) {
     document.heading("2. How much noise, and of which kind");
     let words = format!(
-        "How much is called epsilon: the smaller, the more noise. Of which kind: six protocols from the literature. To how many honest answers do the {} \
+        "How much is called epsilon: the smaller, the more noise. Of which kind: seven protocols from the literature. To how many honest answers do the {} \
          noisy reports amount (the best is marked)?",
         report.users
     );
@@ -63,7 +63,7 @@ fn ladder(document: &mut Document, report: &DemoReport) {
         Emphasis::Faint,
         0,
         WIDTH,
-        "grr: randomised response; rappor, oue, blh: a noisy bit for each answer; lh: a noisy hash; subset: a set of answers.",
+        "grr: randomised response; rappor, oue, blh: a noisy bit for each answer; lh: a noisy hash; subset: a set of answers; block: the number of one.",
     );
     say(document, "The best protocol of each epsilon, closer:");
     document.line(Emphasis::Plain, "").table(closer(report));
@@ -214,7 +214,7 @@ fn learned(document: &mut Document, report: &DemoReport) {
     document.heading("5. What the collector learns");
     let words = format!(
         "From these counts alone follow the shares of all answers among these people, each with an interval that holds it with probability {level} % (the posterior under \
-         the Jeffreys prior). Nobody who collects knows the truth; here we do, and can look:"
+         the adaptive prior). Nobody who collects knows the truth; here we do, and can look:"
     );
     document.paragraph(Emphasis::Plain, 0, WIDTH, &words).line(Emphasis::Plain, "");
     document.table(table(report)).line(Emphasis::Plain, "").chart(intervals(report));

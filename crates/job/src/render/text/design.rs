@@ -44,7 +44,7 @@ fn best(report: &BestProtocol) -> Document {
             Emphasis::Faint,
             0,
             WIDTH,
-            "The block design has one subset of values for each value, and every pair of values is in equally many of them. Its reports \
+            "The block design has a subset of values for each number that a report can be, and every pair of values is in equally many of them. Its reports \
              are shorter, at some loss of utility.",
         );
     }

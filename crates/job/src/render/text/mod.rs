@@ -64,6 +64,7 @@ fn heading(document: &mut Document, protocol: &ProtocolSpec, prior: &PriorSpec) 
 pub(super) fn prior_text(prior: &PriorSpec) -> String {
     match prior {
         PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
+        PriorSpec::Adaptive => "adaptive (symmetric Dirichlet, the reports choose alpha)".into(),
         PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),
         PriorSpec::Dirichlet { alpha } => format!("Dirichlet, alpha = {}", list(alpha)),
         PriorSpec::DirichletMixture { parts, .. } => format!("mixture of {} Dirichlets", parts.len()),

@@ -22,7 +22,7 @@ pub fn posterior(report: &PosteriorReport) -> Document {
     document.title("What the reports say");
     heading(&mut document, &report.protocol, &report.prior);
     document.fact("Reports", found.n.to_string());
-    method(&mut document, found);
+    method(&mut document, found, report.level);
     document.line(Emphasis::Plain, "").table(table(report));
     if found.p.len() > MOST_LINES {
         let more = found.p.len() - MOST_LINES;
@@ -45,8 +45,44 @@ pub fn posterior(report: &PosteriorReport) -> Document {
         }
     );
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
+    if let Some(words) = outside(report) {
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &words);
+    }
     document.line(Emphasis::Plain, "").chart(intervals(report));
     document
+}
+
+/// Which linear estimates lie outside their intervals, and what that may mean.
+fn outside(report: &PosteriorReport) -> Option<String> {
+    const NAMED: usize = 5;
+    let found = report.linear_outside();
+    let above_zero: Vec<(usize, f64)> = found.iter().copied().filter(|(_, linear)| *linear >= 0.0).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let negative = found.len() - above_zero.len();
+    let noise = match negative {
+        0 => String::new(),
+        1 => {
+            "One linear estimate is negative, and so outside its interval: noise about a rare value. ".into()
+        }
+        _ => format!(
+            "{negative} linear estimates are negative, and so outside their intervals: noise about rare values. "
+        ),
+    };
+    if above_zero.is_empty() {
+        return Some(noise.trim_end().into());
+    }
+    let names: Vec<String> =
+        above_zero.iter().take(NAMED).map(|(x, _)| printable(&report.labels[*x])).collect();
+    let more = if above_zero.len() > NAMED { ", …" } else { "" };
+    Some(format!(
+        "{noise}{} the linear estimate of {}{more} lies outside the interval. There the prior expects something else than the reports alone say. For a rare value \
+         that is as it should be: most high estimates among many rare values are noise. For a common value it is a warning that the prior does not fit; see whether \
+         another prior gives the same answer.",
+        if noise.is_empty() { "Note that" } else { "Moreover" },
+        names.join(", ")
+    ))
 }
 
 fn linear(report: &PosteriorReport) -> Option<&[f64]> {
@@ -111,11 +147,12 @@ fn intervals(report: &PosteriorReport) -> Chart {
     ))
 }
 
-fn method(document: &mut Document, found: &Posterior) {
+fn method(document: &mut Document, found: &Posterior, level: f64) {
     let name = match found.method {
         Method::ClosedForm => "closed form",
         Method::Quadrature => "quadrature",
         Method::Enumeration => "exact sum over all cases",
+        Method::Approximation => "Markov chains, with a normal approximation of what supports say",
         _ => "Markov chains",
     };
     document.fact("Method", name);
@@ -125,6 +162,12 @@ fn method(document: &mut Document, found: &Posterior) {
             d.chains, d.length, d.r_hat, d.bulk, d.tail
         );
         document.fact("Chains", words);
+    }
+    if let Some(alpha) = &found.alpha {
+        let ends = ends(alpha).map_or_else(String::new, |(low, high)| {
+            format!(" ({} %: {} to {})", percent(level), rounded(low, 2), rounded(high, 2))
+        });
+        document.fact("Alpha", format!("{}{ends}", rounded(alpha.mean, 2)));
     }
     let evidence = match &found.log_evidence {
         Ok(e) => format!("{} (natural logarithm)", with_error(e.value, e.error)),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sottovoce::protocol::DifferenceSetFamily;
+
 use crate::describe::{Mechanism, UnarySetting};
 use crate::render::number::{level, tidy};
 use crate::spec::{ProtocolKind, ProtocolSpec};
@@ -30,7 +32,10 @@ fn summarised(spec: &ProtocolSpec, level: impl Fn(f64) -> String) -> String {
         }
         K::Lh { a, g: Some(g), epsilon } => format!("{name}, a = {a}, g = {g}, {}", level(epsilon)),
         K::Subset { a, k: Some(k), epsilon } => format!("{name}, a = {a}, k = {k}, {}", level(epsilon)),
-        K::Lh { a, epsilon, .. } | K::Subset { a, epsilon, .. } => {
+        K::Block { a, v: Some(v), k: Some(k), epsilon } => {
+            format!("{name}, a = {a}, v = {v}, k = {k}, {}", level(epsilon))
+        }
+        K::Lh { a, epsilon, .. } | K::Subset { a, epsilon, .. } | K::Block { a, epsilon, .. } => {
             format!("{name}, a = {a}, {}", level(epsilon))
         }
         K::Deterministic { map } => format!("{name}, a = {}", map.len()),
@@ -41,6 +46,23 @@ fn summarised(spec: &ProtocolSpec, level: impl Fn(f64) -> String) -> String {
         K::Composition { steps } => format!("{name} of {} steps", steps.len()),
         K::Product { factors } => format!("{name} of {} factors", factors.len()),
         K::Mixture { parts, .. } => format!("{name} of {} parts", parts.len()),
+    }
+}
+
+/// The difference set whose shifts are the blocks of a design.
+fn difference_set(family: DifferenceSetFamily) -> String {
+    match family {
+        DifferenceSetFamily::Trivial => "a single number".into(),
+        DifferenceSetFamily::Singer { q, m: 2 } => {
+            format!("a line of the projective plane over {q} elements")
+        }
+        DifferenceSetFamily::Singer { q, m } => {
+            format!("a hyperplane of the projective space of dimension {m} over {q} elements")
+        }
+        DifferenceSetFamily::Paley => "the squares modulo a prime".into(),
+        DifferenceSetFamily::TwinPrimes { p } => format!("the set of the twin primes {p} and {}", p + 2),
+        DifferenceSetFamily::FourthPowers => "the fourth powers modulo a prime".into(),
+        DifferenceSetFamily::FourthPowersAndZero => "zero and the fourth powers modulo a prime".into(),
     }
 }
 
@@ -66,6 +88,15 @@ impl fmt::Display for Mechanism {
                 f,
                 "Subset selection: reports a set of {size} values that contains the true one with probability {inclusion:.4}."
             ),
+            Mechanism::Block { blocks, size, together, family, is_complement, inclusion } => {
+                let whose = if is_complement { "the complement of " } else { "" };
+                let numbers = if size == 1 { "number" } else { "numbers" };
+                write!(
+                    f,
+                    "Block design: reports one of {blocks} sets of {size} {numbers} that contains the value with probability {inclusion:.4}. The sets are the shifts of {whose}{}; any two numbers are together in {together} of them.",
+                    difference_set(family)
+                )
+            }
             Mechanism::Deterministic { results } => {
                 write!(f, "Reports a function of the true value that has {results} different results.")
             }

@@ -278,7 +278,10 @@ fn trust(ratio: &Ratio, factor: f64, report: &UsersReport) -> String {
     let covered = ratio.low * (1.0 - rounding) <= factor && factor <= ratio.high * (1.0 + rounding);
     let side = if off > 0.0 { "overstates" } else { "understates" };
     let symbol = Metric::EffectiveParticipation.symbol();
-    if off.abs() <= TRUSTED {
+    if report.truth.found.as_ref().is_ok_and(|found| found.n <= 1) {
+        // Then the ratio is 1 or nearly nothing, whatever the protocol.
+        format!("One true value reaches the target, so the ratio says nothing about {symbol}.")
+    } else if off.abs() <= TRUSTED {
         format!("At this number of users the asymptotic factor {symbol} can be trusted: it is {percent} off.")
     } else if covered {
         format!("{symbol} is within the uncertainty of the ratio, which is too large to say more.")
