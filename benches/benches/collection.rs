@@ -27,6 +27,24 @@ fn main() {
         1 << 13,
         1.0,
     );
+    against_floyd(1024, 276, 1.0);
+    against_floats("block", "block, a = 1024, v = 1365", &block_of_a_thousand(), 1 << 20, 1.0);
+    against_floats("block_100000", "block, a = 10^5, eps = 1", &block_of_many(), 1 << 20, 1.0);
+    println!("\nBits of a report, a = 1024, eps = 1");
+    for (key, protocol) in [
+        ("subset", Protocol::subset(1024, 276, 1.0).unwrap()),
+        ("oue", Protocol::oue(1024, 1.0).unwrap()),
+        ("lh", Protocol::lh(1024, 4, 1.0).unwrap()),
+        ("block", block_of_a_thousand()),
+    ] {
+        let bits = 8 * Randomiser::new(&protocol).unwrap().layout().length();
+        println!("  {key:<26} {bits:>6} bits as stored, {:.1} needed", protocol.report_bits());
+        quotable(
+            &format!("report_bits.{key}"),
+            format!("{bits}"),
+            &format!("bits of a report as it is stored: {key}, a = 1024, eps = 1"),
+        );
+    }
     let directory = std::env::temp_dir().join(format!("sottovoce-bench-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     println!("\nTallying from Parquet, processor time of all threads together");
@@ -45,6 +63,7 @@ fn main() {
         Form::Patterns,
         &directory,
     );
+    tally("10^7 block(10^5) reports", &block_of_many(), 10_000_000, Form::Automatic, &directory);
     tally(
         "10^5 LH(1024, 4), supports",
         &Protocol::lh(1024, 4, 1.0).unwrap(),
@@ -53,6 +72,60 @@ fn main() {
         &directory,
     );
     let _ = std::fs::remove_dir_all(directory);
+}
+
+/// Block designs for 1024 and for 100,000 values at epsilon = 1.
+fn block_of_a_thousand() -> Protocol {
+    Protocol::block(1024, 1365, 341, 1.0).unwrap()
+}
+
+fn block_of_many() -> Protocol {
+    Protocol::block(100_000, 349_525, 87_381, 1.0).unwrap()
+}
+
+/// Subset selection by Floyd's method, which draws the members one by one: what the sampler did before it began from words of bits.
+fn against_floyd(a: usize, k: usize, epsilon: f64) {
+    /// The least ratio that is acceptable.
+    const LEAST: f64 = 5.0;
+    let reports = 1 << 15;
+    let randomiser = Randomiser::new(&Protocol::subset(a, k, epsilon).unwrap()).unwrap();
+    let mut bytes = vec![0; randomiser.layout().length()];
+    let mut generator = Generator::new(Randomness::System, 0).unwrap();
+    let words = busy(|| {
+        for i in 0..reports {
+            randomiser.report_into(i % a, &mut generator, &mut bytes).unwrap();
+            black_box(&bytes);
+        }
+    });
+    let inclusion = 1.0 / (1.0 + (a - k) as f64 / k as f64 * (-epsilon).exp());
+    let threshold = (inclusion * 2f64.powi(64)) as u64;
+    let floyd = busy(|| {
+        for i in 0..reports / 8 {
+            one_by_one(i % a, a, k, threshold, &mut generator, &mut bytes);
+            black_box(&bytes);
+        }
+    }) * 8;
+    let faster = ratio(floyd, words);
+    println!("  subset, a = {a}, k = {k}: {faster:.1} times Floyd's method");
+    quotable(
+        "randomise.subset_against_floyd",
+        format!("{faster:.1}"),
+        "how many times as many reports of subset selection as by Floyd's method: a = 1024, k = 276",
+    );
+    assert!(faster >= LEAST, "{faster} times Floyd's method, at least {LEAST} wanted");
+}
+
+fn one_by_one(x: usize, a: usize, k: usize, threshold: u64, generator: &mut Generator, bytes: &mut [u8]) {
+    let own = generator.word() < threshold;
+    let (others, wanted) = (a - 1, k - usize::from(own));
+    let other = |y: usize| if y < x { y } else { y + 1 };
+    bytes.fill(0);
+    for last in others - wanted..others {
+        let drawn = other(generator.below(last as u64 + 1) as usize);
+        let member = if bytes[drawn / 8] >> (drawn % 8) & 1 == 1 { other(last) } else { drawn };
+        bytes[member / 8] |= 1 << (member % 8);
+    }
+    bytes[x / 8] |= u8::from(own) << (x % 8);
 }
 
 /// The exact sampler into bytes, and the sampler for simulations, which compares doubles, from the same kind of generator.

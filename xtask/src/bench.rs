@@ -35,6 +35,42 @@ pub fn run(full: bool) -> bool {
     written && quotes::update(&quotes::figures(&text))
 }
 
+/// Runs one bench and replaces its part of the results, with the state of the tree and the day it was measured; brings its figures into the documents.
+pub fn run_one(name: &str) -> bool {
+    if !names().iter().any(|known| known == name) {
+        eprintln!("== there is no bench `{name}`; there are {}", names().join(", "));
+        return false;
+    }
+    let (path, state) = (quotes::root().join(RESULTS), said_by("git", &["describe", "--always", "--dirty"]));
+    let (Some(measured), Ok(before)) = (bench(name, false), fs::read_to_string(&path)) else {
+        eprintln!("== {name}: FAILED; {RESULTS} stays as it was");
+        return false;
+    };
+    let text = replaced(&before, &measured, &format!("Measured alone at commit {state}, {}.", today()));
+    let written = fs::write(&path, &text).is_ok();
+    println!("== {RESULTS} {}", if written { "written" } else { "cannot be written" });
+    written && quotes::update(&quotes::figures(&text))
+}
+
+/// The results with the figures and the section of one bench replaced.
+fn replaced(results: &str, measured: &Measured, when: &str) -> String {
+    const TABLE: &str = "|---|---|---|\n";
+    let is_old = |line: &str| {
+        measured.figures.iter().any(|figure| line.starts_with(&format!("| `{}` |", figure.key())))
+    };
+    let kept: String = results.split_inclusive('\n').filter(|line| !is_old(line)).collect();
+    let figures: String = measured.figures.iter().map(|figure| format!("{figure}\n")).collect();
+    let kept = kept.replacen(TABLE, &format!("{TABLE}{figures}"), 1);
+    let title = format!("\n## {}\n", measured.name);
+    let (before, after) = match kept.split_once(&title) {
+        Some((before, old)) => {
+            (before.to_owned(), old.find("\n## ").map_or("", |end| &old[end..]).to_owned())
+        }
+        None => (kept.clone(), String::new()),
+    };
+    format!("{before}{}{after}", section(measured, Some(when)))
+}
+
 /// The benches, one for each file of `benches/benches`.
 fn names() -> Vec<String> {
     let directory =
@@ -81,13 +117,18 @@ fn document(machine: &str, full: bool, measured: &[Measured]) -> String {
         text += &format!("{figure}\n");
     }
     for bench in measured {
-        let printed = bench.text.trim_end();
-        text += &format!(
-            "\n## {}\n\nTook {:.0} s, building included.\n\n```text\n{printed}\n```\n",
-            bench.name, bench.seconds
-        );
+        text += &section(bench, None);
     }
     text
+}
+
+/// What one bench printed, and when it was measured if not with the others.
+fn section(bench: &Measured, when: Option<&str>) -> String {
+    let (printed, when) = (bench.text.trim_end(), when.map_or_else(String::new, |when| format!(" {when}")));
+    format!(
+        "\n## {}\n\nTook {:.0} s, building included.{when}\n\n```text\n{printed}\n```\n",
+        bench.name, bench.seconds
+    )
 }
 
 /// The machine, the compiler, the day and the state of the tree, as a table.
@@ -145,6 +186,26 @@ fn civil(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_bench_replaces_its_own_part() {
+        let measured = |name: &str, value: &str| Measured {
+            name: name.into(),
+            seconds: 1.0,
+            figures: vec![Quotable::printed(&format!("@ {name}.x | {value} | what")).unwrap()],
+            text: format!("printed {value}\n"),
+        };
+        let before = document("", false, &[measured("a", "1"), measured("b", "2"), measured("c", "3")]);
+        let after = replaced(&before, &measured("b", "9"), "Now.");
+        let figures = quotes::figures(&after);
+        assert_eq!(["a.x", "b.x", "c.x"].map(|key| figures[key].as_str()), ["1", "9", "3"]);
+        assert_eq!(after.matches("## b\n").count(), 1);
+        assert!(
+            after.contains("included. Now.\n\n```text\nprinted 9\n") && !after.contains("printed 2"),
+            "{after}"
+        );
+        assert!(after.contains("printed 1") && after.ends_with("printed 3\n```\n"), "{after}");
+    }
 
     #[test]
     fn days_have_their_dates() {

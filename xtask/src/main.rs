@@ -20,7 +20,8 @@ usage: cargo xtask test [--full]        formatting, lints, documentation, licenc
        cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
                                         approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
-                                        --full adds the long cases";
+                                        --full adds the long cases
+       cargo xtask bench NAME           the same for one bench, whose part is replaced";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         ["test", "--full"] => test(true),
         ["bench"] => bench::run(false),
         ["bench", "--full"] => bench::run(true),
+        ["bench", name] => bench::run_one(name),
         ["calibrate"] => step(
             "calibration",
             &[

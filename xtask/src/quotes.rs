@@ -26,6 +26,11 @@ impl Quotable {
         Self::of_cells(line.strip_prefix("@ ")?)
     }
 
+    /// What it is called.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The figure of a row of the results' table, if it is one.
     fn of_row(line: &str) -> Option<Self> {
         Self::of_cells(line.strip_prefix("| `")?.strip_suffix(" |")?)
