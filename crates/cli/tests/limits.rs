@@ -156,7 +156,7 @@ const LONG: &[&[&str]] = &[
         "-p",
         "grr:a=3,eps=1",
         "--n",
-        "1e10",
+        "1e6",
         "-m",
         "i_y_p",
         "--method",
