@@ -41,7 +41,6 @@
 mod adaptive;
 mod certain;
 mod chains;
-mod honest;
 mod marginal;
 mod mixture;
 mod points;
@@ -51,6 +50,7 @@ mod sampler;
 mod shares;
 mod summary;
 mod supports;
+mod truthful_reports;
 mod two_values;
 
 pub use marginal::prior_density;

@@ -3,9 +3,9 @@
 
 use chacha20::ChaCha8Rng;
 
-use super::honest::Honest;
 use super::marginal::{Marginal, logarithms};
 use super::response::ExactPart;
+use super::truthful_reports::TruthfulReports;
 use crate::likelihood::shares::{Shares, Sum};
 use crate::model::prior::Dirichlet;
 use crate::numerics::random::{binomial, multinomial};
@@ -23,7 +23,7 @@ pub(super) struct Conditioned<'a> {
     /// For each different share the distribution of the sum of the others.
     others: Vec<Sum>,
     /// For draws where no share is away from 0.
-    honest: Option<Honest>,
+    truthful: Option<TruthfulReports>,
 }
 
 impl<'a> Conditioned<'a> {
@@ -31,8 +31,8 @@ impl<'a> Conditioned<'a> {
     pub(super) fn new(prior: &'a Dirichlet, beta: f64, s: &'a [u64]) -> Option<Self> {
         let shares = Shares::new(prior.alpha(), beta, s);
         let (ln_sum_at_1, others) = (shares.ln_sum_at_1()?, shares.without()?);
-        let honest = (!shares.has_draws()).then(|| Honest::new(prior, beta, s));
-        Some(Conditioned { prior, beta, s, shares, ln_sum_at_1, others, honest })
+        let truthful = (!shares.has_draws()).then(|| TruthfulReports::new(prior, beta, s));
+        Some(Conditioned { prior, beta, s, shares, ln_sum_at_1, others, truthful })
     }
 
     /// Mean and standard deviation of `T_x` from those of `P_x`: given the tallies `P ~ Dir(α + T)`, so with
@@ -65,8 +65,8 @@ impl ExactPart for Conditioned<'_> {
     /// Given `P`, a report of `x` is truthful with probability `βP_x/(1 + βP_x)`, and the senders of the
     /// other reports have values distributed as `P`.
     fn draw(&self, rng: &mut ChaCha8Rng) -> (Vec<f64>, Vec<u64>) {
-        if let Some(honest) = &self.honest {
-            return honest.draw(self.prior, self.s.iter().sum(), rng);
+        if let Some(truthful) = &self.truthful {
+            return truthful.draw(self.prior, self.s.iter().sum(), rng);
         }
         let p = self.shares.draw(rng);
         let honest =

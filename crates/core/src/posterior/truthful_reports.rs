@@ -27,14 +27,14 @@ use crate::numerics::stop::check;
 const HALVINGS: usize = 30;
 
 /// The numbers of truthful reports, as independent variables.
-pub(super) struct Honest {
+pub(super) struct TruthfulReports {
     polynomials: Polynomials,
     /// The different factors, as smallest number and cumulative weights, and that of each value.
     kinds: Vec<(usize, Vec<f64>)>,
     kind: Vec<usize>,
 }
 
-impl Honest {
+impl TruthfulReports {
     pub(super) fn new(prior: &Dirichlet, beta: f64, s: &[u64]) -> Self {
         let (alpha_0, n) = (prior.total(), s.iter().sum::<u64>() as f64);
         let (mut known, mut different) = (HashMap::new(), Vec::new());
@@ -65,7 +65,7 @@ impl Honest {
             (factor.low, below.collect())
         };
         let kinds = different.iter().map(cumulative).collect();
-        Honest { polynomials, kinds, kind }
+        TruthfulReports { polynomials, kinds, kind }
     }
 
     /// A draw of `P` and `T` of `n` users.
