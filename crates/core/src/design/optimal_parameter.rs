@@ -174,8 +174,14 @@ fn block_parameters(inputs: usize, v: Option<usize>, k: Option<usize>) -> Vec<(u
         (Some(v), None) if !(2..=MAX_ORDER).contains(&v) => Vec::new(),
         (Some(v), None) => {
             let spaces = fields(v.isqrt()).map(|q| (v - 1) / q);
-            let sizes = spaces.chain([1, (v - 1) / 2, (v - 1) / 4, v.div_ceil(4)]).flat_map(|k| [k, v - k]);
-            sizes.map(|k| (v, k)).collect()
+            let sizes = spaces.chain([(v - 1) / 2, (v - 1) / 4, v.div_ceil(4)]).flat_map(|k| [k, v - k]);
+            let known = |k: &usize| (2..v - 1).contains(k) && DifferenceSet::exists(v, *k);
+            let sizes: Vec<usize> = sizes.filter(known).collect();
+            // Only the trivial designs exist, a single residue or all but one: the caller must ask for these by k.
+            if sizes.is_empty() && v > 3 {
+                return Vec::new();
+            }
+            sizes.into_iter().chain([1, v - 1]).map(|k| (v, k)).collect()
         }
         (None, Some(0)) => Vec::new(),
         (None, Some(k)) if k > MAX_ORDER => Vec::new(),

@@ -66,6 +66,14 @@ pub enum Error {
         /// The number of residues.
         k: usize,
     },
+    /// No difference set with this modulus is known but single residues and their complements.
+    #[error(
+        "there is no cyclic difference set modulo v = {v} among those of Singer, Paley, twin primes, fourth powers and their complements; leave v out for the best one, or set k = 1 for blocks of a single number"
+    )]
+    NoDifferenceSetModulo {
+        /// The modulus.
+        v: usize,
+    },
     /// An empty list where at least one item is needed.
     #[error("{name} is empty; at least one entry is needed")]
     Empty {

@@ -278,6 +278,10 @@ impl ProtocolKind {
                 Protocol::block(*a, *a, 1, *epsilon)?;
                 Err(sottovoce::Error::NoDifferenceSetOfSize { a: *a, k: *k })
             }
+            K::Block { a, v: Some(v), k: None, epsilon } => {
+                Protocol::block(*a, *v, 1, *epsilon)?;
+                Err(sottovoce::Error::NoDifferenceSetModulo { v: *v })
+            }
             K::Block { a, v, k, epsilon } => Protocol::block(*a, v.unwrap_or(*a), k.unwrap_or(1), *epsilon),
             K::Deterministic { map } => Protocol::deterministic(map.clone()),
             K::Erasure { a, reveal } => Protocol::erasure(*a, *reveal),
@@ -303,6 +307,7 @@ impl ProtocolKind {
             },
             E::KappaBelowLambda { .. } => "kappa".into(),
             E::NoDifferenceSet { .. } | E::NoDifferenceSetOfSize { .. } => "k".into(),
+            E::NoDifferenceSetModulo { .. } => "v".into(),
             E::Count { name: "map", value, .. } => self.map_entry(*value),
             E::OutOfRange { name, .. }
             | E::Count { name, .. }
@@ -471,6 +476,7 @@ mod tests {
         assert_eq!(place("block:a=7,v=7,k=2,eps=1"), "k");
         assert_eq!(place("block:a=7,k=2,eps=1"), "k");
         assert_eq!(place("block:a=8,v=7,eps=1"), "v");
+        assert_eq!(place("block:a=100,v=122,eps=1"), "v");
         assert_eq!(place("deterministic:map=0/99999999"), "map[1]");
         assert_eq!(place("matrix:rows=0.5/0.5//0.5"), "rows[1]");
         assert_eq!(place("matrix:rows=0.5/2//0.5/0"), "rows[0][1]");
