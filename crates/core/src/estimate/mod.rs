@@ -31,6 +31,7 @@ mod projected_gradient;
 mod quadratic_program;
 mod water_filling;
 
+pub use crate::model::combination::Combination;
 pub use crate::model::supports::{Reports, SupportRates, Supports};
 pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
