@@ -97,6 +97,25 @@ impl<'a> Estimation<'a> {
         Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
     }
 
+    /// Estimation from several collections of the same values. The linear estimate is a [weighted mean](LinearEstimate::of_collections);
+    /// maximum likelihood and the posterior mean are those of all reports together.
+    ///
+    /// # Errors
+    /// As for [`Estimation::new`].
+    pub fn of_collections(collections: &'a Combination, level: f64) -> Result<Self> {
+        in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
+        let linear = LinearEstimate::of_collections(collections)?;
+        let (protocol, reports) = (&collections.protocol, collections.reports.clone());
+        Ok(Estimation {
+            protocol,
+            reports,
+            level,
+            tolerance: GAP,
+            linear,
+            prior: Prior::usual(protocol.inputs())?,
+        })
+    }
+
     /// The same, with a prior other than [the usual one](Prior::usual) for the posterior mean.
     ///
     /// # Errors
