@@ -8,7 +8,7 @@ use sottovoce_job::render::Render;
 use sottovoce_job::source::Written;
 use sottovoce_job::spec::{PriorSpec, ProtocolSpec};
 use sottovoce_job::{
-    FormChoice, Format, KeptForm, MethodChoice, TallyReport, read_prior, read_protocol, share,
+    FormChoice, Format, KeptForm, MethodChoice, TallyReport, WrittenTallies, read_prior, read_protocol, share,
 };
 
 use crate::command::{
@@ -18,7 +18,7 @@ use crate::command::{
     explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
     metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
     run::RunArguments, schema::SchemaArguments, split::SplitArguments, tally::TallyArguments,
-    users::UsersArguments,
+    trend::TrendArguments, users::UsersArguments,
 };
 use crate::failure::say;
 use crate::limits::LimitArguments;
@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Accuracy(AccuracyCommand),
     /// The posterior of the values' distribution given tallies, with credible intervals
     Posterior(PosteriorArguments),
+    /// A share, a mean or a difference over several collections in order
+    Trend(TrendArguments),
     /// What a protocol is: its outputs, matrix, LDP level and structure
     Describe(DescribeArguments),
     /// On the user's side: turn values into reports
@@ -186,15 +188,21 @@ pub(crate) struct CollectedArguments {
     /// jeffreys; by default adaptive for more than two values, jeffreys for two
     #[arg(short = 'r', long, value_name = "R")]
     prior: Option<String>,
-    /// The tallies: a JSON file, inline JSON, or `-` for standard input
-    #[arg(short, long, value_name = "T", allow_hyphen_values = true)]
-    pub(crate) tallies: String,
+    /// The tallies: a JSON file, inline JSON, or `-` for standard input; several times for collections of the same
+    /// values under different protocols or epsilons
+    #[arg(short, long, value_name = "T", required = true, allow_hyphen_values = true)]
+    pub(crate) tallies: Vec<String>,
 }
 
 impl CollectedArguments {
     /// The protocol, if it was given.
     pub(crate) fn protocol(&self) -> sottovoce_job::Result<Option<Written<ProtocolSpec>>> {
         self.protocol.as_deref().map(read_protocol).transpose()
+    }
+
+    /// The tallies.
+    pub(crate) fn written_tallies(&self) -> Vec<WrittenTallies> {
+        self.tallies.iter().map(|tallies| tallies.as_str().into()).collect()
     }
 
     /// The prior, if it was given.

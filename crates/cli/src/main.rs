@@ -58,6 +58,7 @@ fn run(command: Command) -> failure::Result {
         Command::Estimate(arguments) => command::estimate::run(&arguments),
         Command::Accuracy(arguments) => command::accuracy::run(&arguments),
         Command::Posterior(arguments) => command::posterior::run(&arguments),
+        Command::Trend(arguments) => command::trend::run(&arguments),
         Command::Describe(arguments) => command::describe::run(&arguments),
         Command::Randomise(arguments) => command::randomise::run(&arguments),
         Command::Tally(arguments) => command::tally::run(&arguments),

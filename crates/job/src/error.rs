@@ -6,6 +6,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::functional::ExpressionProblem;
 use crate::source::{Source, Syntax};
 use crate::spec::number_text;
 
@@ -142,6 +143,40 @@ pub enum Error {
         source_name: Source,
         /// What is wrong with it.
         problem: String,
+    },
+    /// Something wrong with an expression.
+    #[error("`{expression}`, character {position}: {problem}")]
+    Expression {
+        /// The expression.
+        expression: String,
+        /// Where it is wrong, from 1.
+        position: usize,
+        /// What is wrong.
+        problem: Box<ExpressionProblem>,
+    },
+    /// Collections that are to be analysed together are about different values.
+    #[error("{second} is about other values than {first}: {right} instead of {left}")]
+    OtherValues {
+        /// The first collection.
+        first: Source,
+        /// The other one.
+        second: Source,
+        /// What the first has.
+        left: String,
+        /// What the other has.
+        right: String,
+    },
+    /// Collections that are to be analysed together have counted the same reports.
+    #[error(
+        "{second} and {first} have {reports} reports in common; collections that are analysed together must be of different reports"
+    )]
+    SameReports {
+        /// The one that was named first.
+        first: String,
+        /// The other one.
+        second: String,
+        /// How many reports they share.
+        reports: u64,
     },
     /// Only metrics that need a number of users were asked for, and none was given.
     #[error("the number of users n is missing; {} cannot be computed without it", metrics.join(", "))]
@@ -357,6 +392,16 @@ impl Error {
                 Some("a specification is a file, inline JSON, or a shorthand such as grr:a=16,eps=1".into())
             }
             Error::Field { source_name, problem, .. } => problem.hint(source_name),
+            Error::Expression { problem, .. } => match &**problem {
+                ExpressionProblem::UnknownLabel { label, nearest } => match nearest {
+                    Some(nearest) if label.contains('-') => {
+                        Some(format!("did you mean `{nearest}`? A difference has spaces around its dash"))
+                    }
+                    Some(nearest) => Some(meant(nearest)),
+                    None => Some("labels with spaces or special characters stand in double quotes".into()),
+                },
+                _ => None,
+            },
             Error::UnreadableTallies { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 Some("tallies are a file as `sottovoce tally` writes it, inline JSON, or `-`".into())
             }

@@ -4,16 +4,17 @@ mod fields;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP, Reports};
+use sottovoce::estimate::{Estimate, Estimation, Estimator, GAP};
 use sottovoce::{Observer, Prior};
 
 use crate::admission::{admit, estimate_bytes};
-use crate::collection::{Collected, WrittenTallies};
+use crate::collection::WrittenTallies;
 use crate::contract::{NameOrAll, OneOrMore, one_or_more};
 use crate::error::{Error, Result};
+use crate::gathered::{Gathered, Gathering};
 use crate::posterior::usual_level;
 use crate::source::Written;
-use crate::spec::{NamedProtocol, PriorSpec, ProtocolSpec, shown};
+use crate::spec::{PriorSpec, ProtocolSpec, shown};
 
 /// The estimators that are shown when none is asked for: what is usual, what is nearest, what is most likely.
 pub const DEFAULT: [Estimator; 3] = [Estimator::Linear, Estimator::NormSub, Estimator::MaximumLikelihood];
@@ -31,8 +32,10 @@ pub struct EstimateRequest {
     /// The prior of the posterior mean; by default adaptive for more than two values, and Jeffreys for two.
     #[serde(default)]
     pub prior: Option<Written<PriorSpec>>,
-    /// The tallies or supports.
-    pub tallies: WrittenTallies,
+    /// The tallies or supports; several if the same values were collected under different protocols or privacy levels.
+    #[serde(deserialize_with = "one_or_more::<_, WrittenTallies, _>")]
+    #[schemars(with = "OneOrMore<WrittenTallies>")]
+    pub tallies: Vec<WrittenTallies>,
     /// Names of estimators, or `all`; none stands for `linear`, `norm_sub` and `ml`.
     #[serde(default, deserialize_with = "one_or_more::<_, String, _>")]
     #[schemars(with = "OneOrMore<NameOrAll<Estimator>>")]
@@ -51,9 +54,8 @@ pub struct EstimateRequest {
 /// A valid request for estimates.
 #[derive(Clone, Debug)]
 pub struct EstimateJob {
-    protocol: NamedProtocol,
+    gathered: Gathered,
     prior: Prior,
-    reports: Reports,
     estimators: Vec<Estimator>,
     level: f64,
     tolerance: f64,
@@ -66,7 +68,7 @@ impl EstimateRequest {
         EstimateRequest {
             protocol: Some(protocol.into()),
             prior: None,
-            tallies: tallies.into(),
+            tallies: vec![tallies.into()],
             estimator: vec![],
             level: usual_level(),
             tolerance: None,
@@ -79,22 +81,21 @@ impl EstimateRequest {
     /// # Errors
     /// What is not so.
     pub fn check(&self) -> Result<EstimateJob> {
-        let collected = Collected::read(&self.tallies)?;
         // What a protocol leaves out is filled in for the Jeffreys prior unless another is given, as `randomise` does.
         let filling = self.prior.as_ref().map_or(PriorSpec::Jeffreys, |prior| prior.spec.clone());
-        let protocol = collected.protocol(self.protocol.as_ref())?.check(&filling)?;
+        let gathered = Gathered::read(&self.tallies, self.protocol.as_ref(), &filling)?;
+        let protocol = &gathered.named;
         let a = protocol.protocol.inputs();
         let prior =
             self.prior.as_ref().map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check(a))?;
         let estimators = estimators(&self.estimator)?;
         admit(estimate_bytes(&protocol.protocol, estimators.len()))?;
-        let reports = collected.of(&protocol, |file| file.reports(&protocol.protocol))?;
         if self.covariance && protocol.protocol.inputs() > MAX_COVARIANCE {
             let value = protocol.protocol.inputs().to_string();
             return Err(Error::Setting { name: "a", value, allowed: "at most 1024 for a covariance matrix" });
         }
         let (level, tolerance, covariance) = (self.level, self.tolerance.unwrap_or(GAP), self.covariance);
-        Ok(EstimateJob { protocol, prior, reports, estimators, level, tolerance, covariance })
+        Ok(EstimateJob { gathered, prior, estimators, level, tolerance, covariance })
     }
 }
 
@@ -104,8 +105,7 @@ impl EstimateJob {
     /// # Errors
     /// There are no reports, the protocol is not faithful, or the level or tolerance is out of range.
     pub fn run(&self, _: Observer<'_>) -> Result<EstimateReport> {
-        let protocol = &self.protocol.protocol;
-        let estimation = Estimation::new(protocol, self.reports.clone(), self.level)?
+        let estimation = Estimation::of_collections(&self.gathered.combination, self.level)?
             .with_tolerance(self.tolerance)?
             .with_prior(self.prior.clone())?;
         let column = |estimator: &Estimator| Column {
@@ -113,18 +113,17 @@ impl EstimateJob {
             estimate: estimation.estimate(*estimator),
         };
         Ok(EstimateReport {
-            labels: labels(&self.protocol),
+            labels: self.gathered.labels(),
             n: estimation.n(),
             level: self.level,
             columns: self.estimators.iter().map(column).collect(),
-            covariance: self.covariance.then(|| covariance(&estimation, protocol.inputs())),
-            protocol: self.protocol.spec.clone(),
+            covariance: self
+                .covariance
+                .then(|| covariance(&estimation, self.gathered.named.protocol.inputs())),
+            protocol: self.gathered.named.spec.clone(),
+            collections: self.gathered.collections.clone(),
         })
     }
-}
-
-fn labels(named: &NamedProtocol) -> Vec<String> {
-    (0..named.protocol.inputs()).map(|x| named.input(x)).collect()
 }
 
 fn covariance(estimation: &Estimation<'_>, a: usize) -> Vec<Vec<f64>> {
@@ -161,6 +160,8 @@ pub(crate) fn estimator(name: &str) -> Result<Estimator> {
 pub struct EstimateReport {
     /// The protocol, with all sizes filled in.
     pub protocol: ProtocolSpec,
+    /// The collections.
+    pub collections: Vec<Gathering>,
     /// The names of the inputs.
     pub labels: Vec<String>,
     /// The number of reports.

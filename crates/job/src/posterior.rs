@@ -4,16 +4,20 @@ mod fields;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sottovoce::estimate::{LeftInverse, Reports};
+use sottovoce::estimate::{Combination, LinearEstimate};
 use sottovoce::information::Sampling;
 pub use sottovoce::posterior::Draws;
-use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior, posterior_of_supports};
-use sottovoce::{Observer, Progress, Protocol, Tallies};
+use sottovoce::posterior::{
+    FUNCTIONAL_DRAWS, Posterior, PosteriorOptions, Summary, posterior, posterior_of_collections,
+};
+use sottovoce::{Observer, Prior, Progress, Protocol, Tallies};
 
 use crate::admission::{admit, posterior_bytes};
-use crate::collection::{Collected, WrittenTallies};
-use crate::contract::{MethodChoice, Whole, count, whole};
+use crate::collection::WrittenTallies;
+use crate::contract::{MethodChoice, OneOrMore, Whole, count, one_or_more, whole};
 use crate::error::{Error, Result};
+use crate::functional::{Asked, Expression};
+use crate::gathered::{Gathered, Gathering};
 use crate::source::Written;
 use crate::spec::{PriorSpec, ProtocolSpec};
 use crate::subject::Subject;
@@ -28,8 +32,19 @@ pub struct PosteriorRequest {
     /// The prior; by default adaptive for more than two values, and Jeffreys for two.
     #[serde(default)]
     pub prior: Option<Written<PriorSpec>>,
-    /// The tallies.
-    pub tallies: WrittenTallies,
+    /// The tallies; several if the same values were collected under different protocols or privacy levels.
+    #[serde(deserialize_with = "one_or_more::<_, WrittenTallies, _>")]
+    #[schemars(with = "OneOrMore<WrittenTallies>")]
+    pub tallies: Vec<WrittenTallies>,
+    /// What is asked of the distribution: expressions over the labels, such as `share(tea, coffee)`, `tea - coffee`, `tea / coffee`, `mean()`,
+    /// `quantile(0.5)`, `rank(tea)`, `top(3)` and `largest()`.
+    #[serde(default, deserialize_with = "one_or_more::<_, String, _>")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub of: Vec<String>,
+    /// The tallies of another collection of the same values, with which `of` is compared.
+    #[serde(default, deserialize_with = "one_or_more::<_, WrittenTallies, _>")]
+    #[schemars(with = "OneOrMore<WrittenTallies>")]
+    pub against: Vec<WrittenTallies>,
     /// Probability of the credible intervals, equally split to both sides.
     #[serde(default = "usual_level")]
     pub level: f64,
@@ -62,7 +77,9 @@ pub(crate) fn usual_level() -> f64 {
 #[derive(Clone, Debug)]
 pub struct PosteriorJob {
     subject: Subject,
-    reports: Reports,
+    gathered: Gathered,
+    against: Option<Gathered>,
+    of: Vec<Expression>,
     request: PosteriorRequest,
 }
 
@@ -79,6 +96,12 @@ pub struct PosteriorReport {
     pub labels: Vec<String>,
     /// The posterior.
     pub posterior: Posterior,
+    /// The collections.
+    pub collections: Vec<Gathering>,
+    /// Those that `of` was compared with.
+    pub against: Vec<Gathering>,
+    /// The answers to what was asked.
+    pub of: Vec<Asked>,
     /// What it is compared with, for at most [`MOST_COMPARED`] values.
     pub compared: Option<Compared>,
 }
@@ -120,7 +143,9 @@ impl PosteriorRequest {
         PosteriorRequest {
             protocol: Some(protocol.into()),
             prior: None,
-            tallies: tallies.into(),
+            tallies: vec![tallies.into()],
+            of: vec![],
+            against: vec![],
             level: usual_level(),
             draws: 0,
             grid: 0,
@@ -135,22 +160,68 @@ impl PosteriorRequest {
     /// # Errors
     /// The protocol, the prior or a setting is out of range, or the tallies do not fit the protocol.
     pub fn check(&self) -> Result<PosteriorJob> {
-        if !(self.level > 0.0 && self.level < 1.0) {
-            let value = self.level.to_string();
-            return Err(Error::Setting {
-                name: "level",
-                value,
-                allowed: "a probability above 0 and below 1",
-            });
-        }
+        check_level(self.level)?;
         let settings = sottovoce::metric::Settings { seed: self.seed, ..Default::default() };
-        let collected = Collected::read(&self.tallies)?;
-        let protocol = collected.protocol(self.protocol.as_ref())?;
-        let subject = Subject::collected(&protocol, self.prior.as_ref(), settings)?;
-        let reports = collected.of(&subject.protocol, |file| file.reports(&subject.protocol.protocol))?;
-        admit(posterior_bytes(&subject.protocol.protocol, reports.n(), self.draws, self.grid))?;
-        Ok(PosteriorJob { subject, reports, request: self.clone() })
+        // What a protocol leaves out is filled in for the Jeffreys prior unless another is given, as `randomise` does.
+        let filling = self.prior.as_ref().map_or(PriorSpec::Jeffreys, |prior| prior.spec.clone());
+        let gathered = Gathered::read(&self.tallies, self.protocol.as_ref(), &filling)?;
+        let labels = gathered.labels();
+        let of = self.of.iter().map(|text| Expression::read(text, &labels)).collect::<Result<Vec<_>>>()?;
+        let against = self.against(&gathered, &of, &filling)?;
+        let subject = Subject::collected(gathered.named.clone(), self.prior.as_ref(), settings)?;
+        for gathered in std::iter::once(&gathered).chain(&against) {
+            let protocol = &gathered.named.protocol;
+            let draws = draws(self.draws, !of.is_empty(), protocol.inputs());
+            admit(posterior_bytes(protocol, gathered.combination.reports.n(), draws, self.grid))?;
+        }
+        Ok(PosteriorJob { subject, gathered, against, of, request: self.clone() })
     }
+
+    /// The collection that is compared with, which names its own protocol.
+    fn against(
+        &self,
+        gathered: &Gathered,
+        of: &[Expression],
+        filling: &PriorSpec,
+    ) -> Result<Option<Gathered>> {
+        if self.against.is_empty() {
+            return Ok(None);
+        }
+        if of.is_empty() {
+            return Err(Error::Needs { field: "against", needed: "of" });
+        }
+        of.iter().try_for_each(Expression::check_comparable)?;
+        let against = Gathered::read(&self.against, None, filling)?;
+        gathered.check_independent(&against)?;
+        Ok(Some(against))
+    }
+}
+
+/// The number of joint draws: those that are wanted, or as many as functionals need if these fit into memory.
+pub(crate) fn draws(wanted: usize, functionals: bool, a: usize) -> usize {
+    const MAX_NUMBERS: usize = 20_000_000;
+    if functionals { wanted.max(FUNCTIONAL_DRAWS.min(MAX_NUMBERS / a)).max(100) } else { wanted }
+}
+
+/// Another seed, for a posterior that must be independent of that with the first one.
+pub(crate) fn other_seed(seed: u64, number: u64) -> u64 {
+    seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Refuses a level that is not a probability.
+pub(crate) fn check_level(level: f64) -> Result<()> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    let value = level.to_string();
+    Err(Error::Setting { name: "level", value, allowed: "a probability above 0 and below 1" })
+}
+
+/// The probabilities of the ends of an interval, and of the median.
+pub(crate) fn interval_probabilities(level: f64) -> Vec<f64> {
+    // As a person would write it: 1 − 0.9 is not 0.1 in binary.
+    let tail = (0.5e12 * (1.0 - level)).round() / 1e12;
+    vec![tail, 0.5, 1.0 - tail]
 }
 
 impl PosteriorJob {
@@ -159,54 +230,57 @@ impl PosteriorJob {
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
     pub fn run(&self, observer: Observer<'_>) -> Result<PosteriorReport> {
-        let hear = |sampling: &Sampling| observer(&Progress::Posterior { sampling: *sampling });
-        let options = PosteriorOptions {
-            choice: self.request.method.into(),
-            probabilities: self.probabilities(),
-            draws: self.request.draws,
-            grid: self.request.grid,
-            seed: self.request.seed,
-            unconverged: self.request.allow_unconverged,
-            observer: Some(&hear),
-        };
         let named = &self.subject.protocol;
-        let prior = &self.subject.prior;
-        let found = match &self.reports {
-            Reports::Tallies(tallies) => posterior(&named.protocol, prior, tallies, &options)?,
-            Reports::Supports(supports) => posterior_of_supports(&named.protocol, prior, supports, &options)?,
-        };
+        let mut found = self.posterior(&self.gathered.combination, 0, observer)?;
+        let other = self.against.as_ref();
+        let other = other.map(|other| self.posterior(&other.combination, 1, observer)).transpose()?;
+        let probabilities = interval_probabilities(self.request.level);
+        let answer = |expression: &Expression| expression.answer(&found, other.as_ref(), &probabilities);
+        let of = self.of.iter().map(answer).collect::<Result<Vec<Asked>>>()?;
+        found.draws.p.truncate(self.request.draws);
+        found.draws.t.truncate(self.request.draws);
         let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
             prior: self.subject.prior_spec.clone(),
             level: self.request.level,
-            labels: (0..named.protocol.inputs()).map(|x| named.input(x)).collect(),
+            labels: self.gathered.labels(),
             posterior: found,
+            collections: self.gathered.collections.clone(),
+            against: self.against.as_ref().map(|other| other.collections.clone()).unwrap_or_default(),
+            of,
             compared,
         })
     }
 
+    fn posterior(&self, collections: &Combination, number: u64, observer: Observer<'_>) -> Result<Posterior> {
+        let hear = |sampling: &Sampling| observer(&Progress::Posterior { sampling: *sampling });
+        let options = PosteriorOptions {
+            choice: self.request.method.into(),
+            probabilities: interval_probabilities(self.request.level),
+            draws: draws(self.request.draws, !self.of.is_empty(), collections.protocol.inputs()),
+            grid: if number == 0 { self.request.grid } else { 0 },
+            seed: other_seed(self.request.seed, number),
+            unconverged: self.request.allow_unconverged,
+            observer: Some(&hear),
+        };
+        Ok(posterior_of_collections(collections, &self.subject.prior, &options)?)
+    }
+
     /// The prior is the posterior of no report at all.
     fn compared(&self) -> Result<Compared> {
-        let (protocol, prior) = (&self.subject.protocol.protocol, &self.subject.prior);
-        let silent = Protocol::identity(protocol.inputs())?;
+        let prior: &Prior = &self.subject.prior;
+        let silent = Protocol::identity(prior.inputs())?;
         let none = Tallies::new(&silent, [])?;
-        let options = PosteriorOptions { probabilities: self.probabilities(), ..PosteriorOptions::default() };
-        let linear = LeftInverse::of(protocol).and_then(|inverse| inverse.estimate(protocol, &self.reports));
+        let probabilities = interval_probabilities(self.request.level);
+        let options = PosteriorOptions { probabilities, ..PosteriorOptions::default() };
+        let linear = LinearEstimate::of_collections(&self.gathered.combination);
         Ok(Compared {
             prior: posterior(&silent, prior, &none, &options)?.p,
             linear: linear.ok().map(|linear| linear.values().to_vec()),
         })
     }
-
-    /// The ends of the intervals, and the median.
-    fn probabilities(&self) -> Vec<f64> {
-        // As a person would write it: 1 − 0.9 is not 0.1 in binary.
-        let tail = (0.5e12 * (1.0 - self.request.level)).round() / 1e12;
-        vec![tail, 0.5, 1.0 - tail]
-    }
 }
-
 /// The joint draws of `P` as Parquet: a column of doubles for each value.
 ///
 /// # Errors

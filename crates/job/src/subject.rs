@@ -33,22 +33,18 @@ impl Subject {
         Ok(Subject { protocol, prior_spec, prior, settings })
     }
 
-    /// The subject of a posterior, whose prior need not be given. What a protocol leaves out was then filled in for
-    /// the Jeffreys prior, as `randomise` does.
+    /// The subject of a posterior, whose prior need not be given.
     pub(crate) fn collected(
-        protocol: &Written<ProtocolSpec>,
+        protocol: NamedProtocol,
         prior: Option<&Written<PriorSpec>>,
         settings: Settings,
     ) -> Result<Self> {
-        if let Some(prior) = prior {
-            return Subject::new(protocol, prior, settings);
-        }
-        let mut subject = Subject::new(protocol, &Written::default(), settings)?;
-        let a = subject.protocol.protocol.inputs();
-        subject.prior_spec = PriorSpec::usual(a);
-        admit(prior_bytes(&subject.prior_spec, a))?;
-        subject.prior = subject.prior_spec.build(a)?;
-        Ok(subject)
+        let a = protocol.protocol.inputs();
+        let prior_spec = prior.map_or_else(|| PriorSpec::usual(a), |prior| prior.spec.clone());
+        admit(prior_bytes(&prior_spec, a))?;
+        let prior = prior.map_or_else(|| prior_spec.build(a), |prior| prior.check(a))?;
+        check_tolerance(settings.tolerance)?;
+        Ok(Subject { protocol, prior_spec, prior, settings })
     }
 
     /// Refuses a metric that would take too much memory.

@@ -57,7 +57,7 @@ fn request(arguments: &EstimateArguments) -> JobResult<EstimateRequest> {
     Ok(EstimateRequest {
         protocol: arguments.collected.protocol()?,
         prior: arguments.collected.prior()?,
-        tallies: arguments.collected.tallies.as_str().into(),
+        tallies: arguments.collected.written_tallies(),
         estimator: arguments.estimators.clone(),
         level: arguments.level,
         tolerance: arguments.tolerance,

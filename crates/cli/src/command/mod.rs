@@ -20,4 +20,5 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod split;
 pub(crate) mod tally;
+pub(crate) mod trend;
 pub(crate) mod users;

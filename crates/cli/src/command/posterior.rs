@@ -24,9 +24,22 @@ Examples:
   sottovoce posterior -t T.json --draws 4000 --draws-out D.csv
       Also four thousand joint draws of all shares.
 
+  sottovoce posterior -t T.json --of 'share(Masters, Doctorate)' --of 'Masters - Doctorate'
+      The share of a group of values, and a difference, each with its interval.
+
+  sottovoce posterior -t week2.json --against week1.json --of Masters
+      How much a share has changed between two collections.
+
+  sottovoce posterior -t version1.json -t version2.json
+      Two collections of the same values under different protocols or epsilons, together.
+
   sottovoce posterior -p grr:a=2,eps=1.6 --level 0.95 \\
       --tallies '{\"counts\":[{\"y\":0,\"count\":1604},{\"y\":1,\"count\":831}]}'
       Tallies on the command line.
+
+Expressions: LABEL or share(LABEL, …); mean() and quantile(Q) of labels that are numbers or bins such
+as [20, 35) or 20-35; A - B and A / B of two of these, with spaces around the dash; rank(LABEL), top(K)
+and largest(). Labels with spaces or special characters stand in double quotes.
 
 A tallies file is {\"n\": 1000, \"counts\": [{\"y\": 0, \"count\": 17}, …]}, where y is an
 output: a number; for unary encoding and subset selection the list of inputs
@@ -39,6 +52,12 @@ product [y, y, …].";
 pub(crate) struct PosteriorArguments {
     #[command(flatten)]
     collected: CollectedArguments,
+    /// What is asked of the distribution, in terms of its labels; several times for several questions
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    of: Vec<String>,
+    /// Tallies of another collection of the same values, with which --of is compared
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    against: Vec<String>,
     /// Probability of the credible intervals, such as 0.95 or 95%
     #[arg(long, value_name = "L", default_value = "0.9", value_parser = share, allow_negative_numbers = true)]
     level: f64,
@@ -97,7 +116,9 @@ fn request(arguments: &PosteriorArguments) -> JobResult<PosteriorRequest> {
     Ok(PosteriorRequest {
         protocol: arguments.collected.protocol()?,
         prior: arguments.collected.prior()?,
-        tallies: arguments.collected.tallies.as_str().into(),
+        tallies: arguments.collected.written_tallies(),
+        of: arguments.of.clone(),
+        against: arguments.against.iter().map(|tallies| tallies.as_str().into()).collect(),
         level: arguments.level,
         draws: if arguments.draws_out.is_some() { arguments.draws } else { 0 },
         grid: arguments.grid,

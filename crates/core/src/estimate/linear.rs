@@ -31,6 +31,7 @@ use faer::{Mat, Side};
 use super::interval::{Interval, Measured};
 use super::post_processing::norm_sub;
 use crate::likelihood::centred_rows::CentredRows;
+use crate::model::combination::Combination;
 use crate::model::error::{Error, Result};
 use crate::model::protocol::{Block, Channel, Matrix, Protocol};
 use crate::model::supports::{Reports, SupportRates, Supports};
@@ -230,6 +231,8 @@ enum Spread {
         covariance: Mat<f64>,
         squares: Arc<Mat<f64>>,
     },
+    /// Independent estimates with their weights.
+    Weighted(Vec<(f64, LinearEstimate)>),
 }
 
 fn from_supports(protocol: &Protocol, rates: SupportRates, supports: &Supports) -> LinearEstimate {
@@ -253,6 +256,35 @@ fn block_both(block: &Block, p: &[f64], x: usize, z: usize) -> f64 {
 }
 
 impl LinearEstimate {
+    /// The mean of the linear estimates of several collections, weighted by their inverse variances.
+    ///
+    /// A collection has one weight for all values, so that the sum of the estimates is kept: one over the sum of the variances of its
+    /// estimates if `P` were uniform. This does not depend on the reports, so the mean is unbiased as its parts are.
+    ///
+    /// # Errors
+    /// As for [`LeftInverse::of`] and [`LeftInverse::estimate`] of each protocol.
+    pub fn of_collections(collections: &Combination) -> Result<Self> {
+        let mut parts = Vec::with_capacity(collections.parts.len());
+        for (protocol, reports) in &collections.parts {
+            let inverse = LeftInverse::of(protocol)?;
+            let found = inverse.estimate(protocol, reports)?;
+            let lengths = inverse.squared_length();
+            let (a, mean) = (lengths.len() as f64, lengths.iter().sum::<f64>() / lengths.len() as f64);
+            parts.push((reports.n() as f64 / (mean - 1.0 / a), found));
+        }
+        if parts.len() == 1
+            && let Some((_, only)) = parts.pop()
+        {
+            return Ok(only);
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        parts.iter_mut().for_each(|(weight, _)| *weight /= total);
+        let mean = |x: usize| parts.iter().map(|(weight, part)| weight * part.values[x]).sum::<f64>();
+        let values = (0..collections.protocol.inputs()).map(mean).collect();
+        let n = parts.iter().map(|(_, part)| part.n).sum();
+        Ok(LinearEstimate { n, values, spread: Spread::Weighted(parts) })
+    }
+
     /// The estimated frequencies. They may be negative.
     pub fn values(&self) -> &[f64] {
         &self.values
@@ -283,6 +315,9 @@ impl LinearEstimate {
     pub fn covariance(&self, x: usize, z: usize) -> f64 {
         match &self.spread {
             Spread::Votes { covariance, .. } => covariance[(x, z)],
+            Spread::Weighted(parts) => {
+                parts.iter().map(|(weight, part)| weight * weight * part.covariance(x, z)).sum()
+            }
             Spread::Blocks { rates, block } => {
                 let (p_x, p_z) = (self.values[x], self.values[z]);
                 let both = if x == z { rates.rate(p_x) } else { block_both(block, &self.values, x, z) };
@@ -315,6 +350,7 @@ impl LinearEstimate {
     /// assumed to hold the others in proportion to `near`.
     pub(crate) fn measured(&self, x: usize, near: &[f64]) -> Measured {
         let (own, others) = match &self.spread {
+            Spread::Weighted(parts) => return self.measured_together(parts, x, near),
             Spread::Supports(rates) | Spread::Blocks { rates, .. } => rates.squares(),
             Spread::Votes { squares, .. } => {
                 let rest = || (0..near.len()).filter(|z| *z != x);
@@ -323,5 +359,14 @@ impl LinearEstimate {
             }
         };
         Measured { estimate: self.values[x], own, others, share: 1.0, n: self.n }
+    }
+
+    /// Variances `(own p + others (1 − p) − p²)/n` add up with the squares of the weights, to one of the same form.
+    fn measured_together(&self, parts: &[(f64, LinearEstimate)], x: usize, near: &[f64]) -> Measured {
+        let terms = || parts.iter().map(|(weight, part)| (weight * weight / part.n, part.measured(x, near)));
+        let total: f64 = terms().map(|(c, _)| c).sum();
+        let own = terms().map(|(c, part)| c * part.own).sum::<f64>() / total;
+        let others = terms().map(|(c, part)| c * part.others).sum::<f64>() / total;
+        Measured { estimate: self.values[x], own, others, share: 1.0, n: 1.0 / total }
     }
 }

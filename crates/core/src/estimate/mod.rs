@@ -31,6 +31,7 @@ mod projected_gradient;
 mod quadratic_program;
 mod water_filling;
 
+pub use crate::model::combination::Combination;
 pub use crate::model::supports::{Reports, SupportRates, Supports};
 pub use interval::{Interval, IntervalMethod};
 pub use linear::{LeftInverse, LinearEstimate};
@@ -94,6 +95,25 @@ impl<'a> Estimation<'a> {
         let linear = LeftInverse::of(protocol)?.estimate(protocol, &reports)?;
         let prior = Prior::usual(protocol.inputs())?;
         Ok(Estimation { protocol, reports, level, tolerance: GAP, linear, prior })
+    }
+
+    /// Estimation from several collections of the same values. The linear estimate is a [weighted mean](LinearEstimate::of_collections);
+    /// maximum likelihood and the posterior mean are those of all reports together.
+    ///
+    /// # Errors
+    /// As for [`Estimation::new`].
+    pub fn of_collections(collections: &'a Combination, level: f64) -> Result<Self> {
+        in_range("level", level, |v| v > 0.0 && v < 1.0, "between 0 and 1")?;
+        let linear = LinearEstimate::of_collections(collections)?;
+        let (protocol, reports) = (&collections.protocol, collections.reports.clone());
+        Ok(Estimation {
+            protocol,
+            reports,
+            level,
+            tolerance: GAP,
+            linear,
+            prior: Prior::usual(protocol.inputs())?,
+        })
     }
 
     /// The same, with a prior other than [the usual one](Prior::usual) for the posterior mean.

@@ -1,6 +1,7 @@
 //! The basic objects: protocols, priors, outputs and tallies, and evaluations (numbers with their errors).
 
 pub mod absence;
+pub mod combination;
 pub mod error;
 pub mod estimator;
 pub mod evaluation;

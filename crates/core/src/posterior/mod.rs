@@ -19,10 +19,14 @@
 //! | Dirichlet mixture (`mixture`) | any protocol while its terms fit [`MIXTURE_BUDGET`] | everything |
 //! | Markov chains (`sampler`) | everything else | nothing; effective sample sizes and R-hat measure the quality |
 //!
-//! [`posterior_of_supports`] is for collections of which only supports were kept.
+//! [`posterior_of_supports`] is for collections of which only supports were kept, [`posterior_of_collections`] for several collections of the
+//! same values.
 //!
 //! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
 //! parameter, and chains move it along with `P`.
+//!
+//! What people ask of a posterior — a group's share, a mean, a difference, a rank — is a [`Functional`], answered by
+//! [`Posterior::functional`].
 //!
 //! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
 //! is not exact are computed from them.
@@ -39,8 +43,10 @@
 //! ```
 
 mod adaptive;
+mod answer;
 mod certain;
 mod chains;
+mod functional;
 mod marginal;
 mod mixture;
 mod points;
@@ -53,6 +59,8 @@ mod supports;
 mod truthful_reports;
 mod two_values;
 
+pub use answer::{Contrast, FUNCTIONAL_DRAWS, FunctionalSummary};
+pub use functional::Functional;
 pub use marginal::prior_density;
 pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;
@@ -65,9 +73,11 @@ use crate::likelihood::blocks::Blocks;
 use crate::likelihood::patterns::Patterns;
 use crate::likelihood::sparse_rows::SparseRows;
 use crate::mcmc::target::{ChainPrior, few};
+use crate::model::combination::Combination;
 use crate::model::error::{Error, Result};
 use crate::model::prior::{Adaptive, Dirichlet, Prior};
 use crate::model::protocol::Protocol;
+use crate::model::supports::Reports;
 use crate::model::tallies::Tallies;
 
 /// The posterior of `P` and `T`.
@@ -114,6 +124,31 @@ pub fn posterior(
         }
     }
     sampler::posterior(&likelihood, &chain_priors(prior, &parts), options)
+}
+
+/// The posterior of `P` and of the tallies `T` of all users, given several collections of the same values under different protocols or privacy
+/// levels ([`Combination`]).
+///
+/// The evidence is the probability of the reports given which collection each of them is from: it has no weights of the collections in it,
+/// and equals `Σ_j` of those of the collections, each given the ones before it.
+///
+/// # Errors
+/// As for [`posterior`] and [`posterior_of_supports`].
+pub fn posterior_of_collections(
+    collections: &Combination,
+    prior: &Prior,
+    options: &PosteriorOptions<'_>,
+) -> Result<Posterior> {
+    let mut found = match &collections.reports {
+        Reports::Tallies(tallies) => posterior(&collections.protocol, prior, tallies, options)?,
+        Reports::Supports(supports) => {
+            posterior_of_supports(&collections.protocol, prior, supports, options)?
+        }
+    };
+    if let Ok(evidence) = &mut found.log_evidence {
+        evidence.value -= collections.ln_weights();
+    }
+    Ok(found)
 }
 
 /// The priors of the chains with their weights: one for each component, or one that moves its parameter.

@@ -27,6 +27,7 @@ use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
+use crate::trend::{TrendJob, TrendReport, TrendRequest};
 use crate::users::{UsersJob, UsersReport, UsersRequest};
 
 /// Makes [`Request`], [`Job`] and [`Report`] from one line for each job: its variant, its name, and its three types.
@@ -148,6 +149,7 @@ jobs! {
     Split "split": SplitRequest => SplitJob => SplitReport;
     Accuracy "accuracy": AccuracyRequest => AccuracyJob => AccuracyReport;
     Posterior "posterior": PosteriorRequest => PosteriorJob => PosteriorReport;
+    Trend "trend": TrendRequest => TrendJob => TrendReport;
     Estimate "estimate": EstimateRequest => EstimateJob => EstimateReport;
     Randomise "randomise": RandomiseRequest => RandomiseJob => RandomiseReport;
     Tally "tally": TallyRequest => TallyJob => TallyReport;

@@ -9,6 +9,7 @@ use sottovoce::estimate::{Estimate, Estimator, IntervalMethod};
 
 use super::{Column, EstimateReport};
 use crate::contract::{Name, Number};
+use crate::gathered::Gathering;
 use crate::spec::ProtocolSpec;
 
 /// Shares estimated from tallies, by several estimators.
@@ -16,6 +17,9 @@ use crate::spec::ProtocolSpec;
 struct EstimateFields<'r> {
     /// The protocol, with all sizes filled in.
     protocol: &'r ProtocolSpec,
+    /// The collections, if there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    collections: &'r [Gathering],
     /// The number of reports.
     n: u64,
     /// The level of the confidence intervals.
@@ -146,6 +150,7 @@ impl<'r> From<&'r EstimateReport> for EstimateFields<'r> {
     fn from(report: &'r EstimateReport) -> Self {
         EstimateFields {
             protocol: &report.protocol,
+            collections: if report.collections.len() > 1 { &report.collections } else { &[] },
             n: report.n,
             level: report.level,
             estimators: report.columns.iter().map(EstimatorFields::from).collect(),

@@ -10,6 +10,8 @@ use sottovoce::posterior::{Diagnostics, Summary};
 
 use super::PosteriorReport;
 use crate::contract::{Name, Number};
+use crate::functional::{AskedFields, asked};
+use crate::gathered::Gathering;
 use crate::spec::{PriorSpec, ProtocolSpec};
 
 /// What tallies say about the distribution of the values, and about the population.
@@ -19,18 +21,26 @@ struct PosteriorFields<'r> {
     protocol: &'r ProtocolSpec,
     /// The prior.
     prior: &'r PriorSpec,
+    /// The collections, if there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    collections: &'r [Gathering],
     /// The number of reports.
     n: u64,
     /// Probability of the credible intervals.
     level: Number,
     /// How the marginals of `p` were found.
     method: Name<Method>,
-    /// The logarithm of the probability of the reports in one order; null if it is not known.
+    /// The logarithm of the probability of the reports in one order, given which collection each is from; null if it is not known.
     log_evidence: Option<Number>,
     /// Its error.
     log_evidence_error: Option<Number>,
     /// Why it is not known.
     log_evidence_reason: Option<&'static str>,
+    /// The answers to what was asked.
+    of: Vec<AskedFields<'r>>,
+    /// The collections that they were compared with.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    against: &'r [Gathering],
     /// For each value, its share in the distribution.
     p: Vec<Marginal<'r>>,
     /// For each value, how many of the users hold it.
@@ -164,12 +174,15 @@ impl<'r> From<&'r PosteriorReport> for PosteriorFields<'r> {
         PosteriorFields {
             protocol: &report.protocol,
             prior: &report.prior,
+            collections: if report.collections.len() > 1 { &report.collections } else { &[] },
             n: found.n,
             level: Number(report.level),
             method: Name(found.method),
             log_evidence: evidence.ok().map(|e| Number(e.value)),
             log_evidence_error: evidence.ok().map(|e| Number(e.error)),
             log_evidence_reason: evidence.err().copied(),
+            of: asked(&report.of, &report.labels),
+            against: &report.against,
             p: marginals(&report.labels, &found.p),
             t: marginals(&report.labels, &found.t),
             t_quantiles_method: Name(found.t_quantiles),

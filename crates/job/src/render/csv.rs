@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use sottovoce::Evaluation;
 use sottovoce::metric::{Answer, Value};
+use sottovoce::posterior::FunctionalSummary;
 
 use crate::accuracy::AccuracyReport;
 use crate::compare::{CompareReport, Contender};
@@ -16,12 +17,14 @@ use crate::describe::DescribeReport;
 use crate::estimate::EstimateReport;
 use crate::explain::{ExplainReport, Explanation};
 use crate::figures::{Datum, Figure, FiguresReport};
+use crate::functional::{Asked, Question};
 use crate::metrics::{MetricEvaluation, MetricsReport};
 use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
 use crate::randomise::RandomiseReport;
 use crate::split::{PARTS, SplitReport};
 use crate::tally::TallyReport;
+use crate::trend::{Trend, TrendReport};
 use crate::users::{Count, UsersReport};
 
 /// The report of the job `metrics`: one line for each evaluation.
@@ -227,7 +230,103 @@ pub fn posterior(report: &PosteriorReport) -> String {
             text += &line(start.chain(s.quantiles.iter().map(|(_, value)| number(*value))));
         }
     }
+    for asked in &report.of {
+        text += &answer_lines(asked, &report.labels);
+    }
     text
+}
+
+/// The lines of an answer: its number (`of`), the probability that a difference is above 0 or a ratio above 1 (`above`), the same of another
+/// collection and of the change, and probabilities of ranks and values.
+fn answer_lines(asked: &Asked, labels: &[String]) -> String {
+    let label = &asked.expression.text;
+    let mut text = String::new();
+    text.extend(asked.summary.iter().map(|found| functional_lines("of", label, found)));
+    if let Some(other) = &asked.against {
+        text += &functional_lines("against", label, &other.summary);
+        text += &functional_lines("difference", label, &other.difference);
+        text.extend(other.ratio.iter().map(|ratio| functional_lines("ratio", label, ratio)));
+    }
+    let ranks = matches!(asked.expression.question, Question::Rank(..));
+    for (i, p) in asked.probabilities.iter().enumerate() {
+        let (of, label) = if ranks { ("rank", (i + 1).to_string()) } else { ("top", labels[i].clone()) };
+        let label = format!("{}: {label}", asked.expression.text);
+        let none = || std::iter::repeat_n(String::new(), 3);
+        let start = [of.into(), label, number(p.value), String::new(), number(p.error)].into_iter();
+        text += &line(start.chain(none()));
+    }
+    text
+}
+
+/// A line with mean, standard deviation, error of the mean and quantiles, and one with the probability of being above 0 or 1.
+fn functional_lines(of: &str, label: &str, found: &FunctionalSummary) -> String {
+    let start =
+        [of.into(), label.into(), number(found.mean.value), number(found.sd.value), number(found.mean.error)];
+    let quantiles = found.quantiles.iter().map(|(_, at)| number(at.value));
+    let mut text = line(start.into_iter().chain(quantiles));
+    if let Some((_, p)) = found.above {
+        let start = [format!("{of}_above"), label.into(), number(p.value), String::new(), number(p.error)];
+        text += &line(start.into_iter().chain(std::iter::repeat_n(String::new(), found.quantiles.len())));
+    }
+    text
+}
+
+/// The report of the job `trend`: for each expression one line for each collection and each change.
+pub fn trend(report: &TrendReport) -> String {
+    let header = [
+        "expression",
+        "what",
+        "from",
+        "to",
+        "n",
+        "mean",
+        "sd",
+        "error",
+        "low",
+        "median",
+        "high",
+        "rise",
+        "rise_error",
+    ];
+    let row = |trend: &Trend, what: &str, from: &str, to: &str, n: String, found: &FunctionalSummary| {
+        let at = |i: usize| found.quantiles.get(i).map(|(_, at)| number(at.value)).unwrap_or_default();
+        let rise = found.above.map(|(_, p)| [number(p.value), number(p.error)]).unwrap_or_default();
+        let [rise, rise_error] = rise;
+        [
+            trend.expression.text.clone(),
+            what.into(),
+            from.into(),
+            to.into(),
+            n,
+            number(found.mean.value),
+            number(found.sd.value),
+            number(found.mean.error),
+            at(0),
+            at(1),
+            at(2),
+            rise,
+            rise_error,
+        ]
+    };
+    let name = |i: usize| report.points[i].0.as_str();
+    let mut rows = Vec::new();
+    for trend in &report.trends {
+        for (i, value) in trend.values.iter().enumerate() {
+            rows.push(row(trend, "value", "", name(i), report.points[i].1.n.to_string(), value));
+        }
+        for (i, step) in trend.steps.iter().enumerate() {
+            rows.push(row(trend, "change", name(i), name(i + 1), String::new(), step));
+        }
+        rows.push(row(
+            trend,
+            "overall",
+            name(0),
+            name(report.points.len() - 1),
+            String::new(),
+            &trend.overall,
+        ));
+    }
+    table(header.map(String::from), rows.into_iter())
 }
 
 /// The report of the job `demo`: one line for each label.

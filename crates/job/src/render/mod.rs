@@ -27,6 +27,7 @@ use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
 use crate::tally::TallyReport;
+use crate::trend::TrendReport;
 use crate::users::UsersReport;
 
 /// The formats of output.
@@ -90,6 +91,7 @@ render!(
     SplitReport => split,
     AccuracyReport => accuracy,
     PosteriorReport => posterior,
+    TrendReport => trend,
     EstimateReport => estimate,
     RandomiseReport => randomise,
     TallyReport => tally,

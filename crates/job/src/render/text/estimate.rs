@@ -3,7 +3,7 @@
 use sottovoce::estimate::{Certificate, Estimate, Estimator};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series, columns};
 
-use super::{INDENT, WIDTH, printable};
+use super::{INDENT, WIDTH, collections, printable};
 use crate::estimate::{Column, EstimateReport};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
@@ -22,7 +22,9 @@ const MOST_SERIES: usize = 4;
 pub fn estimate(report: &EstimateReport) -> Document {
     let mut document = Document::default();
     document.title("Estimated frequencies");
-    document.fact("Protocol", summary(&report.protocol)).fact("Reports", report.n.to_string());
+    document.fact("Protocol", summary(&report.protocol));
+    collections(&mut document, &report.collections);
+    document.fact("Reports", report.n.to_string());
     document.fact("Intervals", format!("{} %", rounded(100.0 * report.level, 6))).line(Emphasis::Plain, "");
     let found: Vec<&Estimate> = report.columns.iter().filter_map(|c| c.estimate.as_ref().ok()).collect();
     let label = report.labels.iter().map(|l| columns::width(l)).max().unwrap_or(0).clamp(5, LABEL);
@@ -32,6 +34,12 @@ pub fn estimate(report: &EstimateReport) -> Document {
         document.table(table(report, group, places)).line(Emphasis::Plain, "");
     }
     report.columns.iter().for_each(|column| explanation(&mut document, column));
+    if report.collections.len() > 1 {
+        let words = "linear is the mean of the linear estimates of the collections, weighted by their inverse variances: one weight for all values of a \
+                     collection, one over the sum of the variances that its estimates would have if all values were equally common. What is made of it has \
+                     the same weights; ml and posterior_mean are those of all reports together.";
+        document.paragraph(Emphasis::Faint, 0, WIDTH, words);
+    }
     if !found.is_empty() {
         document.picture(estimate_chart(report));
     }

@@ -12,11 +12,13 @@ mod design;
 mod estimate;
 mod explanation;
 mod figures;
+mod functional;
 mod metrics;
 mod posterior;
 mod protocol;
 mod spending;
 mod split;
+mod trend;
 mod users;
 mod worth;
 
@@ -39,6 +41,7 @@ pub use protocol::summary;
 #[cfg(test)]
 pub(crate) use split::remarks;
 pub use split::split;
+pub use trend::trend;
 pub use users::users;
 
 use sottovoce::metric::{Answer, Value};
@@ -47,6 +50,7 @@ use sottovoce_chart::Point;
 
 use super::document::Document;
 use super::number::{bracket, rounded, short, with_error};
+use crate::gathered::Gathering;
 use crate::spec::{PriorSpec, ProtocolSpec};
 
 /// Most columns of a line.
@@ -59,6 +63,28 @@ const INDENT: usize = 4;
 fn heading(document: &mut Document, protocol: &ProtocolSpec, prior: &PriorSpec) {
     document.fact("Protocol", summary(protocol));
     document.fact("Prior", prior_text(prior));
+}
+
+/// The places of collections, in one text.
+fn names(collections: &[Gathering]) -> String {
+    let names: Vec<String> = collections.iter().map(|collection| printable(&collection.source)).collect();
+    names.join(" and ")
+}
+
+/// Where several collections are, and what each of them is.
+fn collections(document: &mut Document, collections: &[Gathering]) {
+    if collections.len() < 2 {
+        return;
+    }
+    for collection in collections {
+        let words = format!(
+            "{}: {}, {} reports",
+            printable(&collection.source),
+            summary(&collection.protocol),
+            collection.n
+        );
+        document.fact("Collection", words);
+    }
 }
 
 pub(super) fn prior_text(prior: &PriorSpec) -> String {

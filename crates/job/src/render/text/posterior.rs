@@ -4,7 +4,7 @@ use sottovoce::Method;
 use sottovoce::posterior::{Posterior, Summary};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::{WIDTH, heading, printable};
+use super::{WIDTH, collections, functional, heading, names, printable};
 use crate::posterior::{MOST_COMPARED, PosteriorReport};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short, with_error};
@@ -20,7 +20,9 @@ pub fn posterior(report: &PosteriorReport) -> Document {
     let mut document = Document::default();
     let found = &report.posterior;
     document.title("What the reports say");
+    functional::answers(&mut document, &report.of, &report.labels, &names(&report.against), report.level);
     heading(&mut document, &report.protocol, &report.prior);
+    collections(&mut document, &report.collections);
     document.fact("Reports", found.n.to_string());
     method(&mut document, found, report.level);
     document.line(Emphasis::Plain, "").table(table(report));
