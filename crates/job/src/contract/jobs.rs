@@ -26,6 +26,10 @@ use crate::render::{Document, Render};
 use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
+use crate::study::{
+    RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, TallyStudyJob, TallyStudyReport,
+    TallyStudyRequest,
+};
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
 use crate::users::{UsersJob, UsersReport, UsersRequest};
 
@@ -160,6 +164,8 @@ jobs! {
     Design "design": DesignRequest => DesignJob => DesignReport;
     Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
     Compare "compare": CompareRequest => CompareJob => CompareReport;
+    RandomiseStudy "randomise_study": RandomiseStudyRequest => RandomiseStudyJob => RandomiseStudyReport;
+    TallyStudy "tally_study": TallyStudyRequest => TallyStudyJob => TallyStudyReport;
 }
 
 /// A request that would do.

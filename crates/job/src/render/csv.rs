@@ -21,6 +21,7 @@ use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
 use crate::randomise::RandomiseReport;
 use crate::split::{PARTS, SplitReport};
+use crate::study::{RandomiseStudyReport, TallyStudyReport};
 use crate::tally::TallyReport;
 use crate::users::{Count, UsersReport};
 
@@ -60,6 +61,28 @@ pub fn randomise(report: &RandomiseReport) -> String {
 /// The report of the jobs `tally` and `merge`: one line for each fact.
 pub fn tally(report: &TallyReport) -> String {
     facts(report)
+}
+
+/// The report of the job `randomise_study`: one line for each collection.
+pub fn randomise_study(report: &RandomiseStudyReport) -> String {
+    let header = ["collection", "reports", "realised_ldp", "fingerprint", "output"].map(String::from);
+    let rows = report.collections.iter().map(|collection| {
+        let written = &collection.written;
+        let (reports, level) = (written.reports.to_string(), number(written.realised_ldp));
+        [collection.name.clone(), reports, level, written.fingerprint.clone(), written.output.clone()]
+    });
+    table(header, rows)
+}
+
+/// The report of the job `tally_study`: one line for each collection.
+pub fn tally_study(report: &TallyStudyReport) -> String {
+    let header = ["collection", "n", "rejected", "fingerprint", "output"].map(String::from);
+    let rows = report.collections.iter().map(|collection| {
+        let tallies = &collection.tallies;
+        let (n, rejected) = (tallies.n.to_string(), tallies.rejected.to_string());
+        [collection.name.clone(), n, rejected, tallies.fingerprint.clone(), tallies.output.clone()]
+    });
+    table(header, rows)
 }
 
 /// The keys and values of the JSON.

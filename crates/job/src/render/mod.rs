@@ -26,6 +26,7 @@ use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
+use crate::study::{RandomiseStudyReport, TallyStudyReport};
 use crate::tally::TallyReport;
 use crate::users::UsersReport;
 
@@ -101,4 +102,6 @@ render!(
     DesignReport => design,
     ChooseReport => choose,
     CompareReport => comparison,
+    RandomiseStudyReport => randomise_study,
+    TallyStudyReport => tally_study,
 );

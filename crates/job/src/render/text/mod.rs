@@ -24,7 +24,7 @@ pub use accuracy::accuracy;
 pub use budget::budget;
 pub use choose::choose;
 pub(crate) use choose::sentences;
-pub use collection::{FileReport, randomise, tally};
+pub use collection::{FileReport, randomise, randomise_study, tally, tally_study};
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
