@@ -46,6 +46,30 @@ pub enum Error {
         /// Largest allowed value.
         high: usize,
     },
+    /// Two bins of a number have values in common.
+    #[error("the bins of values {first} and {second} overlap")]
+    OverlappingBins {
+        /// The value with the lower bin.
+        first: usize,
+        /// The other value.
+        second: usize,
+    },
+    /// A functional of another number of values than the distribution has.
+    #[error("a functional of {found} values was asked of a distribution of {expected}")]
+    FunctionalSize {
+        /// Number of values of the functional.
+        found: usize,
+        /// Number of values of the distribution.
+        expected: usize,
+    },
+    /// Fewer draws of a posterior than its functionals need.
+    #[error("{draws} draws of the posterior are too few for a functional of it; {least} are needed")]
+    FewDraws {
+        /// The number of draws.
+        draws: usize,
+        /// The least number.
+        least: usize,
+    },
     /// No difference set with these parameters is known.
     #[error(
         "there is no cyclic difference set of k = {k} residues modulo v = {v} among those of Singer, Paley, twin primes, fourth powers and their complements"

@@ -43,6 +43,10 @@ pub(crate) fn posterior(
     };
     let (p, mut t): (Vec<Summary>, Vec<Summary>) = (0..known.len()).into_par_iter().map(of_value).unzip();
     let draws = draws(known, silent, parts, &weights, options).into_quantiles(&mut t, options);
+    let term = |(w, (_, prior)): (&f64, &(f64, &Dirichlet))| {
+        (*w, prior.alpha().iter().zip(known).map(|(alpha, k)| alpha + *k as f64).collect())
+    };
+    let terms = weights.iter().zip(parts).map(term).collect();
     let value = ln_total + likelihood.ln_scale();
     Posterior {
         n: likelihood.n(),
@@ -54,6 +58,7 @@ pub(crate) fn posterior(
         draws,
         alpha: None,
         weights: weights.clone(),
+        terms,
         diagnostics: None,
     }
 }
@@ -90,6 +95,5 @@ fn draws(
         let t = multinomial(silent, &p, rng).iter().zip(known).map(|(more, k)| more + k).collect();
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws(known.len())).into_par_iter().map(draw).unzip();
-    Draws { p, t }
+    Draws::independent((0..options.enough_draws(known.len())).into_par_iter().map(draw).unzip())
 }

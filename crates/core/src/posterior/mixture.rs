@@ -37,6 +37,9 @@ pub const MIXTURE_BUDGET: f64 = 4e8;
 /// Largest number of stored terms of the mixture.
 const MAX_TERMS: f64 = 4e6;
 
+/// Largest number of terms that are kept for functionals.
+const MAX_KEPT: usize = 4096;
+
 /// The posterior as a mixture of Dirichlet distributions, if its terms fit the budget.
 pub(crate) fn posterior(
     likelihood: &SparseRows,
@@ -77,6 +80,7 @@ pub(crate) fn posterior(
         draws: draws(&laws, parts, &weights, likelihood, options),
         alpha: None,
         weights: weights.clone(),
+        terms: terms(&laws, parts, &weights, a, n),
         diagnostics: None,
     })
 }
@@ -203,6 +207,29 @@ fn tally(pmf: &[f64], probabilities: &[f64]) -> Summary {
     Summary { mean, sd: variance.sqrt(), quantiles, ..Summary::default() }
 }
 
+/// The Dirichlet distributions of which the posterior is a mixture, unless they are too many.
+fn terms(
+    laws: &[(f64, Vec<f64>)],
+    parts: &Parts<'_>,
+    weights: &[f64],
+    a: usize,
+    n: u64,
+) -> Vec<(f64, Vec<f64>)> {
+    let count: usize = laws.iter().map(|(_, law)| law.len()).sum();
+    if count > MAX_KEPT {
+        return Vec::new();
+    }
+    let of_part = |((weight, (_, prior)), (_, law)): ((&f64, &(f64, &Dirichlet)), &(f64, Vec<f64>))| {
+        let mut visit = each_tally(a, n as usize);
+        let term = |mass: &f64| {
+            let t = visit.next_tally();
+            (weight * mass, prior.alpha().iter().zip(t).map(|(alpha, t)| alpha + *t as f64).collect())
+        };
+        law.iter().map(term).collect::<Vec<(f64, Vec<f64>)>>()
+    };
+    weights.iter().zip(parts).zip(laws).flat_map(of_part).collect()
+}
+
 /// Independent draws: a component of the prior, a tally, a distribution.
 fn draws(
     laws: &[(f64, Vec<f64>)],
@@ -223,8 +250,7 @@ fn draws(
             sample_dirichlet(parts[part].1.alpha().iter().zip(&t).map(|(alpha, t)| alpha + *t as f64), rng);
         (p, t)
     };
-    let (p, t) = (0..options.draws).into_par_iter().map(draw).unzip();
-    Draws { p, t }
+    Draws::independent((0..options.draws).into_par_iter().map(draw).unzip())
 }
 
 fn running_sum(weights: &[f64]) -> Vec<f64> {

@@ -24,6 +24,9 @@
 //! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
 //! parameter, and chains move it along with `P`.
 //!
+//! What people ask of a posterior — a group's share, a mean, a difference, a rank — is a [`Functional`], answered by
+//! [`Posterior::functional`].
+//!
 //! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
 //! is not exact are computed from them.
 //!
@@ -39,8 +42,10 @@
 //! ```
 
 mod adaptive;
+mod answer;
 mod certain;
 mod chains;
+mod functional;
 mod honest;
 mod marginal;
 mod mixture;
@@ -53,6 +58,8 @@ mod summary;
 mod supports;
 mod two_values;
 
+pub use answer::{Contrast, FUNCTIONAL_DRAWS, FunctionalSummary};
+pub use functional::Functional;
 pub use marginal::prior_density;
 pub use mixture::MIXTURE_BUDGET;
 pub use response::exact_draws;

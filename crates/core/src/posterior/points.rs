@@ -53,6 +53,7 @@ pub(crate) fn posterior(
         draws,
         alpha: None,
         weights: Vec::new(),
+        terms: Vec::new(),
         diagnostics: None,
     })
 }
@@ -86,6 +87,5 @@ fn draws(
         let t = likelihood.sample_tallies(&p, rng);
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws(likelihood.inputs())).into_par_iter().map(draw).unzip();
-    Draws { p, t }
+    Draws::independent((0..options.enough_draws(likelihood.inputs())).into_par_iter().map(draw).unzip())
 }

@@ -118,6 +118,7 @@ fn assembled(
         draws,
         alpha: None,
         weights: weights.clone(),
+        terms: Vec::new(),
         diagnostics: None,
     })
 }
@@ -166,8 +167,7 @@ fn draws(parts: &[impl ExactPart], weights: &[f64], count: usize, seed: u64) -> 
         let rng = &mut generator(seed, i as u64);
         parts[pick(weights, 1.0, rng)].draw(rng)
     };
-    let (p, t) = (0..count).into_par_iter().map(draw).unzip();
-    Draws { p, t }
+    Draws::independent((0..count).into_par_iter().map(draw).unzip())
 }
 
 /// Only exact and independent draws of `P` and `T` given reports of randomised response: faster than a whole

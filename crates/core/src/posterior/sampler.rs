@@ -20,7 +20,7 @@
 use crate::numerics::parallel::*;
 
 use super::TALLY_LAW;
-use super::chains::{Chains, Draw, Problem};
+use super::chains::{CHAINS, Chains, Draw, Problem};
 use super::marginal::grid;
 use super::summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary, mixed, weighted_quantile};
 use crate::information::Sampling;
@@ -239,8 +239,12 @@ impl<'p> Part<'p> {
         // All of them where a pass over the reports is quick.
         let quick = problem.likelihood.steps() * draws.len() as f64 <= QUICK_STEPS;
         let wanted = TALLIED.max((options.draws as f64 * weight).ceil() as usize);
-        let count = if quick { draws.len() } else { wanted.min(draws.len()) };
-        let chosen: Vec<Draw> = (0..count).map(|i| draws[i * draws.len() / count].clone()).collect();
+        // The same iterations of all chains, so that the draws of the chains still alternate.
+        let length = draws.len() / CHAINS;
+        let count = if quick { length } else { wanted.div_ceil(CHAINS).min(length) };
+        let iteration = |i: usize| CHAINS * (i * length / count);
+        let chosen: Vec<Draw> =
+            (0..CHAINS * count).map(|i| draws[iteration(i / CHAINS) + i % CHAINS].clone()).collect();
         let tallies = tallies(problem, &chosen, options.seed);
         Part { weight, weight_error, problem, tallied: chosen.into_iter().zip(tallies).collect(), chains }
     }
@@ -289,6 +293,7 @@ impl Sampled<'_> {
             t_quantiles: Method::MonteCarlo,
             alpha: self.alpha(options),
             weights: Vec::new(),
+            terms: Vec::new(),
             draws: self.joint(options),
             diagnostics: Some(self.parts.iter().fold(
                 self.parts[0].chains.diagnostics.clone(),
@@ -410,7 +415,8 @@ impl Sampled<'_> {
             (draw.p.clone(), t.clone())
         };
         let (p, t) = (0..options.draws.min(most)).map(joint).unzip();
-        Draws { p, t }
+        let chains = if self.parts.len() == 1 { CHAINS } else { 0 };
+        Draws { p, t, chains }
     }
 }
 

@@ -82,6 +82,8 @@ pub struct Posterior {
     pub alpha: Option<Summary>,
     /// Posterior probabilities of the components of a mixture prior, where the method is exact.
     pub weights: Vec<f64>,
+    /// The posterior of `P` as a mixture of Dirichlet distributions: weights and parameters, where there are few terms.
+    pub terms: Vec<(f64, Vec<f64>)>,
     /// Joint draws.
     pub draws: Draws,
     /// Convergence diagnostics of the sampler; `None` where draws are independent.
@@ -110,9 +112,16 @@ pub struct Draws {
     pub p: Vec<Vec<f64>>,
     /// Draws of `T`, the same number.
     pub t: Vec<Vec<u64>>,
+    /// The number of Markov chains whose draws alternate; 0 where draws are independent or their order tells nothing.
+    pub chains: usize,
 }
 
 impl Draws {
+    /// Draws that are independent of each other.
+    pub(crate) fn independent((p, t): (Vec<Vec<f64>>, Vec<Vec<u64>>)) -> Self {
+        Draws { p, t, chains: 0 }
+    }
+
     /// Sets the quantiles of `T` and keeps the requested number of draws.
     pub(crate) fn into_quantiles(mut self, t: &mut [Summary], options: &PosteriorOptions<'_>) -> Draws {
         for (x, t) in t.iter_mut().enumerate() {

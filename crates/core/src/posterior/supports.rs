@@ -141,9 +141,11 @@ pub fn posterior_of_supports(
         t_quantiles: Method::Approximation,
         alpha,
         weights: Vec::new(),
+        terms: Vec::new(),
         draws: Draws {
             p: drawn[..count].iter().map(|(p, _)| p.clone()).collect(),
             t: t.into_iter().take(count).collect(),
+            chains: CHAINS,
         },
         diagnostics: Some(diagnostics),
     })

@@ -53,6 +53,7 @@ pub(crate) fn posterior(
         draws,
         alpha: None,
         weights: weights.clone(),
+        terms: Vec::new(),
         diagnostics: None,
     }
 }
@@ -120,6 +121,5 @@ fn draws(likelihood: &SparseRows, first: &Mixture<'_>, options: &PosteriorOption
         let t = likelihood.sample_tallies(&p, rng);
         (p, t)
     };
-    let (p, t) = (0..options.enough_draws(2)).into_par_iter().map(draw).unzip();
-    Draws { p, t }
+    Draws::independent((0..options.enough_draws(2)).into_par_iter().map(draw).unzip())
 }
