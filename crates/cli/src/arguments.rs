@@ -107,7 +107,7 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Any job, as a JSON request asks for it
     Run(RunArguments),
-    /// The JSON schema of a protocol or prior, or of a job's request and report
+    /// The JSON schema of a protocol, prior or study, or of a job's request and report
     Schema(SchemaArguments),
     /// A completion script for a shell
     Completions(CompletionsArguments),

@@ -27,8 +27,8 @@ use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
 use crate::study::{
-    RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, TallyStudyJob, TallyStudyReport,
-    TallyStudyRequest,
+    PlanJob, PlanReport, PlanRequest, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest,
+    TallyStudyJob, TallyStudyReport, TallyStudyRequest,
 };
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
 use crate::users::{UsersJob, UsersReport, UsersRequest};
@@ -164,6 +164,7 @@ jobs! {
     Design "design": DesignRequest => DesignJob => DesignReport;
     Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
     Compare "compare": CompareRequest => CompareJob => CompareReport;
+    Plan "plan": PlanRequest => PlanJob => PlanReport;
     RandomiseStudy "randomise_study": RandomiseStudyRequest => RandomiseStudyJob => RandomiseStudyReport;
     TallyStudy "tally_study": TallyStudyRequest => TallyStudyJob => TallyStudyReport;
 }

@@ -21,7 +21,9 @@ use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
 use crate::randomise::RandomiseReport;
 use crate::split::{PARTS, SplitReport};
-use crate::study::{RandomiseStudyReport, TallyStudyReport};
+use crate::study::{
+    CollectionPlan, PlanReport, PlannedStrategy, RandomiseStudyReport, TableError, TallyStudyReport,
+};
 use crate::tally::TallyReport;
 use crate::users::{Count, UsersReport};
 
@@ -61,6 +63,31 @@ pub fn randomise(report: &RandomiseReport) -> String {
 /// The report of the jobs `tally` and `merge`: one line for each fact.
 pub fn tally(report: &TallyReport) -> String {
     facts(report)
+}
+
+/// The report of the job `plan`: one line for each strategy and table.
+pub fn plan(report: &PlanReport) -> String {
+    let header = ["strategy", "n", "collection", "share", "epsilon", "table", "cell", "error", "method"];
+    let of_strategy = |planned: &PlannedStrategy| {
+        let row = |collection: &CollectionPlan, table: &TableError| {
+            [
+                planned.strategy.name().into(),
+                planned.n.to_string(),
+                collection.name.clone(),
+                number(collection.share),
+                number(collection.epsilon),
+                table.name.clone(),
+                table.cell.to_string(),
+                number(table.error.value),
+                table.error.method.name().into(),
+            ]
+        };
+        let of = |collection: &CollectionPlan| {
+            collection.errors.iter().map(|table| row(collection, table)).collect::<Vec<_>>()
+        };
+        planned.collections.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    table(header.map(String::from), report.strategies.iter().flat_map(of_strategy))
 }
 
 /// The report of the job `randomise_study`: one line for each collection.

@@ -26,7 +26,7 @@ use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
-use crate::study::{RandomiseStudyReport, TallyStudyReport};
+use crate::study::{PlanReport, RandomiseStudyReport, TallyStudyReport};
 use crate::tally::TallyReport;
 use crate::users::UsersReport;
 
@@ -102,6 +102,7 @@ render!(
     DesignReport => design,
     ChooseReport => choose,
     CompareReport => comparison,
+    PlanReport => plan,
     RandomiseStudyReport => randomise_study,
     TallyStudyReport => tally_study,
 );

@@ -17,17 +17,26 @@
 //! | `file.rs` | a study as written |
 //! | `study.rs` | a valid study: groups and collections |
 //! | `problem.rs` | what can be wrong with it |
+//! | `expected.rs` | expected errors, in closed form |
+//! | `strategies.rs` | how each strategy spends epsilon or people best |
+//! | `plan.rs` | the job `plan` |
 //! | `randomise.rs`, `tally.rs` | the jobs `randomise_study` and `tally_study` |
 
+mod expected;
 mod file;
+mod plan;
 mod problem;
 mod randomise;
+mod strategies;
 mod study;
 mod tally;
 
 pub use file::{
     Edge, Joint, Noise, Plan, PlannedCollection, Question, Strategy, StudyFile, VERSION, read_study,
     study_schema,
+};
+pub use plan::{
+    CollectionPlan, OtherProtocol, PlanJob, PlanReport, PlanRequest, PlannedStrategy, TableError,
 };
 pub use problem::StudyProblem;
 pub use randomise::{

@@ -1,7 +1,7 @@
 //! The job `tally_study`: the files of reports of a study to one file of tallies for each collection, on the aggregator's side.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::file::StudyFile;
 use super::problem::StudyProblem;
 use super::randomise::{refuse_other, stem};
 use super::study::{Collection, Study};
-use crate::contract::{Whole, optional_whole};
+use crate::contract::{OneOrMore, Whole, one_or_more, optional_whole};
 use crate::error::Result;
 use crate::randomise::unwritable;
 use crate::source::Written;
@@ -24,8 +24,10 @@ use crate::tally::{FormChoice, TallyJob, TallyReport, TallyRequest};
 pub struct TallyStudyRequest {
     /// The study, with a complete plan.
     pub study: Written<StudyFile>,
-    /// The directory of the files of reports.
-    pub reports: PathBuf,
+    /// The directories of the files of reports.
+    #[serde(deserialize_with = "one_or_more::<_, String, _>")]
+    #[schemars(with = "OneOrMore<String>")]
+    pub reports: Vec<String>,
     /// Which round to count, if there are several.
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(with = "Option<Whole>")]
@@ -74,13 +76,13 @@ const EXTENSIONS: [&str; 4] = ["csv", "jsonl", "ndjson", "parquet"];
 const COMPRESSED: [&str; 4] = ["", ".gz", ".zst", ".zstd"];
 
 impl TallyStudyRequest {
-    /// The tallies of the reports in a directory.
+    /// The tallies of the reports in directories.
     pub fn of(
         study: impl Into<Written<StudyFile>>,
-        reports: impl Into<PathBuf>,
+        reports: Vec<String>,
         output: impl Into<PathBuf>,
     ) -> Self {
-        let (study, reports, output) = (study.into(), reports.into(), output.into());
+        let (study, output) = (study.into(), output.into());
         TallyStudyRequest { study, reports, round: None, form: FormChoice::Auto, output }
     }
 
@@ -104,16 +106,20 @@ impl TallyStudyRequest {
         Ok(TallyStudyJob { request: self.clone(), counts })
     }
 
-    /// The files of a collection in the directory of reports.
+    /// The files of a collection: at least one in each directory.
     fn files(&self, study: &Study, collection: &Collection, stem: &str) -> Result<Vec<String>> {
-        let names =
-            EXTENSIONS.iter().flat_map(|end| COMPRESSED.map(|packed| format!("{stem}.{end}{packed}")));
-        let files: Vec<PathBuf> =
-            names.map(|name| self.reports.join(name)).filter(|path| path.exists()).collect();
-        if files.is_empty() {
-            let directory = self.reports.to_string_lossy().into_owned();
-            let (collection, wanted) = (collection.name.clone(), format!("{stem}.csv, .jsonl or .parquet"));
-            return Err(StudyProblem::NoFile { directory, collection, wanted }.found_in(&study.source));
+        let mut files = Vec::new();
+        for directory in &self.reports {
+            let names =
+                EXTENSIONS.iter().flat_map(|end| COMPRESSED.map(|packed| format!("{stem}.{end}{packed}")));
+            let found = names.map(|name| Path::new(directory).join(name)).filter(|path| path.exists());
+            let before = files.len();
+            files.extend(found);
+            if files.len() == before {
+                let (directory, collection) = (directory.clone(), collection.name.clone());
+                let wanted = format!("{stem}.csv, .jsonl or .parquet");
+                return Err(StudyProblem::NoFile { directory, collection, wanted }.found_in(&study.source));
+            }
         }
         files.iter().try_for_each(|file| refuse_other(study, collection, file))?;
         Ok(files.iter().map(|file| file.to_string_lossy().into_owned()).collect())
