@@ -12,13 +12,13 @@ use sottovoce_job::{
 };
 
 use crate::command::{
-    accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
-    compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
-    describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, analyse::AnalyseArguments, budget::BudgetArguments,
+    choose::ChooseArguments, compare::CompareArguments, completions::CompletionsArguments,
+    demo::DemoArguments, describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
     explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
-    metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
-    run::RunArguments, schema::SchemaArguments, split::SplitArguments, tally::TallyArguments,
-    users::UsersArguments,
+    metrics::MetricsArguments, plan::PlanArguments, posterior::PosteriorArguments,
+    randomise::RandomiseArguments, run::RunArguments, schema::SchemaArguments, split::SplitArguments,
+    tally::TallyArguments, users::UsersArguments,
 };
 use crate::failure::say;
 use crate::limits::LimitArguments;
@@ -93,6 +93,10 @@ pub(crate) enum Command {
     Tally(TallyArguments),
     /// Add up several tallies
     Merge(MergeArguments),
+    /// How to ask several questions: strategy, protocols, expected errors
+    Plan(PlanArguments),
+    /// What the tallies of a study say: shares, cross-tables and means
+    Analyse(AnalyseArguments),
     /// The best protocol for a privacy requirement, with a certificate
     Design(DesignArguments),
     /// Which protocol, which epsilon, and are there enough users?

@@ -91,8 +91,8 @@ pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{SplitReport, SplitRequest};
 pub use study::{
-    PlanReport, PlanRequest, RandomiseStudyReport, RandomiseStudyRequest, StudyFile, StudyProblem,
-    TallyStudyReport, TallyStudyRequest, read_study, study_schema,
+    AnalyseReport, AnalyseRequest, PlanReport, PlanRequest, RandomiseStudyReport, RandomiseStudyRequest,
+    StudyFile, StudyProblem, TallyStudyReport, TallyStudyRequest, read_study, study_schema,
 };
 pub use tally::{FormChoice, KeptForm, TallyReport, TallyRequest};
 pub use users::{ExpectedError, Target, UsersReport, UsersRequest, Wanted};

@@ -199,12 +199,16 @@ impl PosteriorJob {
         })
     }
 
-    /// The ends of the intervals, and the median.
     fn probabilities(&self) -> Vec<f64> {
-        // As a person would write it: 1 − 0.9 is not 0.1 in binary.
-        let tail = (0.5e12 * (1.0 - self.request.level)).round() / 1e12;
-        vec![tail, 0.5, 1.0 - tail]
+        interval_probabilities(self.request.level)
     }
+}
+
+/// The ends of an interval, and the median.
+pub(crate) fn interval_probabilities(level: f64) -> Vec<f64> {
+    // As a person would write it: 1 − 0.9 is not 0.1 in binary.
+    let tail = (0.5e12 * (1.0 - level)).round() / 1e12;
+    vec![tail, 0.5, 1.0 - tail]
 }
 
 /// The joint draws of `P` as Parquet: a column of doubles for each value.

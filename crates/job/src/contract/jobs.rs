@@ -27,8 +27,8 @@ use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
 use crate::study::{
-    PlanJob, PlanReport, PlanRequest, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest,
-    TallyStudyJob, TallyStudyReport, TallyStudyRequest,
+    AnalyseJob, AnalyseReport, AnalyseRequest, PlanJob, PlanReport, PlanRequest, RandomiseStudyJob,
+    RandomiseStudyReport, RandomiseStudyRequest, TallyStudyJob, TallyStudyReport, TallyStudyRequest,
 };
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
 use crate::users::{UsersJob, UsersReport, UsersRequest};
@@ -167,6 +167,7 @@ jobs! {
     Plan "plan": PlanRequest => PlanJob => PlanReport;
     RandomiseStudy "randomise_study": RandomiseStudyRequest => RandomiseStudyJob => RandomiseStudyReport;
     TallyStudy "tally_study": TallyStudyRequest => TallyStudyJob => TallyStudyReport;
+    Analyse "analyse": AnalyseRequest => AnalyseJob => AnalyseReport;
 }
 
 /// A request that would do.

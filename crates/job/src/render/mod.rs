@@ -26,7 +26,7 @@ use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
-use crate::study::{PlanReport, RandomiseStudyReport, TallyStudyReport};
+use crate::study::{AnalyseReport, PlanReport, RandomiseStudyReport, TallyStudyReport};
 use crate::tally::TallyReport;
 use crate::users::UsersReport;
 
@@ -105,4 +105,5 @@ render!(
     PlanReport => plan,
     RandomiseStudyReport => randomise_study,
     TallyStudyReport => tally_study,
+    AnalyseReport => analyse,
 );

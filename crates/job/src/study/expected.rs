@@ -110,3 +110,118 @@ fn squared_margin(rates: &SupportRates, cells: usize, size: usize) -> f64 {
     let other = variance(m * q, m * q + m * (m - 1.0) * rates.two_others);
     (own + (size as f64 - 1.0) * other) / unit
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Written;
+    use crate::study::{Question, StudyFile};
+
+    /// A study of two linked questions with 2 and 3 answers.
+    fn study() -> Study {
+        let question = |name: &str, count: usize| Question {
+            name: name.into(),
+            column: None,
+            labels: Some((0..count).map(|x| x.to_string()).collect()),
+            bins: None,
+            prior: None,
+        };
+        let file: StudyFile = serde_json::from_value(serde_json::json!({
+            "version": 1,
+            "question": [question("one", 2), question("two", 3)],
+            "joint": [{"questions": ["one", "two"]}],
+            "plan": {"epsilon": 1},
+        }))
+        .unwrap();
+        Written::from(file).check().unwrap()
+    }
+
+    /// `P(set | x)` for all sets of `a` inputs, up to a factor.
+    fn sets(protocol: &Protocol, a: usize, x: usize) -> Vec<(usize, f64)> {
+        let holds = |set: usize, x: usize| set >> x & 1 == 1;
+        let weight = |set: usize| match protocol {
+            Protocol::GeneralisedRandomisedResponse(response) => {
+                let lie = if set == 1 << x { response.epsilon().exp() } else { 1.0 };
+                if set.count_ones() == 1 { lie } else { 0.0 }
+            }
+            Protocol::SubsetSelection(subset) => {
+                let own = if holds(set, x) { subset.epsilon().exp() } else { 1.0 };
+                if set.count_ones() as usize == subset.size() { own } else { 0.0 }
+            }
+            _ => {
+                let rates = SupportRates::of(protocol).unwrap();
+                let bit = |z: usize| {
+                    let rate = if z == x { rates.own } else { rates.other };
+                    if holds(set, z) { rate } else { 1.0 - rate }
+                };
+                (0..a).map(bit).product()
+            }
+        };
+        let all: Vec<(usize, f64)> = (0..1 << a).map(|set| (set, weight(set))).collect();
+        let sum: f64 = all.iter().map(|(_, weight)| weight).sum();
+        all.into_iter().map(|(set, weight)| (set, weight / sum)).collect()
+    }
+
+    /// The expected squared length of the votes for a margin, from all sets and all values of the user.
+    fn enumerated(protocol: &Protocol, map: &[usize], size: usize) -> f64 {
+        let (a, rates) = (map.len(), SupportRates::of(protocol).unwrap());
+        let vote = |set: usize, x: usize| {
+            let supported = f64::from(u8::from(set >> x & 1 == 1));
+            (supported - rates.other) / rates.difference
+        };
+        let length = |set: usize| {
+            let of = |c: usize| (0..a).filter(|x| map[*x] == c).map(|x| vote(set, x)).sum::<f64>().powi(2);
+            (0..size).map(of).sum::<f64>()
+        };
+        let of_user = |x: usize| sets(protocol, a, x).iter().map(|(set, p)| p * length(*set)).sum::<f64>();
+        (0..a).map(of_user).sum::<f64>() / a as f64
+    }
+
+    #[test]
+    fn margins_agree_with_all_sets() {
+        let study = study();
+        let group = &study.groups[0];
+        let beliefs = Beliefs::of(&study, group).unwrap();
+        for protocol in [
+            Protocol::grr(6, 1.3).unwrap(),
+            Protocol::oue(6, 0.7).unwrap(),
+            Protocol::rappor(6, 2.0).unwrap(),
+            Protocol::subset(6, 2, 1.1).unwrap(),
+            Protocol::subset(6, 3, 0.2).unwrap(),
+        ] {
+            let errors = Errors::of_whole(group, &beliefs, &protocol).unwrap();
+            for (j, size) in [2, 3].into_iter().enumerate() {
+                let map = group.projection(j);
+                // Under Jeffreys' prior on 6 cells a margin is Dirichlet with parameters 3/size.
+                let alpha = 3.0 / size as f64;
+                let moment = size as f64 * alpha * (alpha + 1.0) / (3.0 * 4.0);
+                let expected = ((enumerated(&protocol, &map, size) - moment) / size as f64).sqrt();
+                assert!((errors.questions[j] / expected - 1.0).abs() < 1e-10, "{protocol:?} {j}");
+            }
+            let identity: Vec<usize> = (0..6).collect();
+            let moment = 6.0 * 0.5 * 1.5 / (3.0 * 4.0);
+            let expected = ((enumerated(&protocol, &identity, 6) - moment) / 6.0).sqrt();
+            assert!((errors.cells.unwrap() / expected - 1.0).abs() < 1e-10, "{protocol:?}");
+        }
+    }
+
+    /// The product of two randomised responses has one left inverse, so that the closed form is that of the numerical library.
+    #[test]
+    fn cells_of_two_reports_agree_with_the_product() {
+        let study = study();
+        let group = &study.groups[0];
+        let beliefs = Beliefs::of(&study, group).unwrap();
+        let parts = [Protocol::grr(2, 0.8).unwrap(), Protocol::grr(3, 1.5).unwrap()];
+        let errors = Errors::of_parts(group, &beliefs, &parts).unwrap();
+        let factor = |j: usize| {
+            let projection = Protocol::deterministic(group.projection(j)).unwrap();
+            Protocol::composition(vec![projection, parts[j].clone()]).unwrap()
+        };
+        let whole = Protocol::product(vec![factor(0), factor(1)]).unwrap();
+        let prior = Prior::jeffreys(6).unwrap();
+        let (distance, place) = (Distance::RootMeanSquare, Place::Prior(&prior));
+        let found = accuracy(&whole, 1, Estimator::Linear, distance, place, &AccuracyOptions::default());
+        let expected = found.unwrap().evaluation.value;
+        assert!((errors.cells.unwrap() / expected - 1.0).abs() < 1e-9, "{errors:?} {expected}");
+    }
+}

@@ -21,7 +21,9 @@
 //! | `strategies.rs` | how each strategy spends epsilon or people best |
 //! | `plan.rs` | the job `plan` |
 //! | `randomise.rs`, `tally.rs` | the jobs `randomise_study` and `tally_study` |
+//! | `analyse.rs` | the job `analyse` |
 
+mod analyse;
 mod expected;
 mod file;
 mod plan;
@@ -31,6 +33,10 @@ mod strategies;
 mod study;
 mod tally;
 
+pub use analyse::{
+    AnalyseJob, AnalyseReport, AnalyseRequest, Believed, CollectionPosterior, CrossRow, CrossTable,
+    LabelledShare, NumberSummary, QuestionShares,
+};
 pub use file::{
     Edge, Joint, Noise, Plan, PlannedCollection, Question, Strategy, StudyFile, VERSION, read_study,
     study_schema,

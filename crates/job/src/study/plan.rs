@@ -28,6 +28,9 @@ use crate::subject::{Subject, check_users};
 pub struct PlanRequest {
     /// The study. If its plan has a strategy, only that one is planned.
     pub study: Written<StudyFile>,
+    /// The strategy, instead of that of the study.
+    #[serde(default)]
+    pub strategy: Option<Strategy>,
     /// Number of users.
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(with = "Option<Whole>")]
@@ -134,7 +137,7 @@ pub struct OtherProtocol {
 impl PlanRequest {
     /// A plan for so many users.
     pub fn of(study: impl Into<Written<StudyFile>>, n: u64) -> Self {
-        PlanRequest { study: study.into(), n: Some(n), accuracy: None }
+        PlanRequest { study: study.into(), strategy: None, n: Some(n), accuracy: None }
     }
 
     /// The job, if the study is valid.
@@ -142,7 +145,13 @@ impl PlanRequest {
     /// # Errors
     /// It is not, or nothing is asked.
     pub fn check(&self) -> Result<PlanJob> {
-        let study = self.study.check()?;
+        let mut study = self.study.check()?;
+        let plan = &mut study.file.plan;
+        if self.strategy.is_some() && self.strategy != plan.strategy {
+            plan.strategy = self.strategy;
+            // Shares and protocols are those of the other strategy.
+            plan.collections.clear();
+        }
         check_users(&self.n.into_iter().collect::<Vec<_>>())?;
         if let Some(most) = self.accuracy {
             ExpectedError::named(None, None, most)?.check()?;

@@ -242,7 +242,7 @@ impl Study {
     fn check_plan(&self) -> Result<(), StudyProblem> {
         let plan = &self.file.plan;
         if !(plan.epsilon > 0.0 && plan.epsilon <= MAX_EPSILON) {
-            let (value, allowed) = (plan.epsilon.to_string(), "a level above 0 and at most 700");
+            let (value, allowed) = (plan.epsilon.to_string(), "a level above 0 and at most 100");
             return Err(StudyProblem::PlanNumber { name: "epsilon", value, allowed });
         }
         if !(1..=10_000).contains(&plan.rounds) {
@@ -327,7 +327,7 @@ impl Study {
     }
 
     /// The protocol of a group on all combinations of answers, with their labels: one on the combinations, or one for each question.
-    pub(crate) fn protocol(&self, group: &Group, mut protocols: Vec<ProtocolSpec>) -> ProtocolSpec {
+    pub fn protocol(&self, group: &Group, mut protocols: Vec<ProtocolSpec>) -> ProtocolSpec {
         let labels = Some(self.labels(group));
         if protocols.len() == 1 {
             return ProtocolSpec { labels, ..protocols.remove(0) };

@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod analyse;
 mod budget;
 mod choose;
 mod collection;
@@ -22,6 +23,7 @@ mod users;
 mod worth;
 
 pub use accuracy::accuracy;
+pub use analyse::analyse;
 pub use budget::budget;
 pub use choose::choose;
 pub(crate) use choose::sentences;
