@@ -87,10 +87,9 @@ fn cells(table: &CrossTable, name: &str, of: impl Fn(&CrossRow) -> &Vec<Believed
         shown.row(Emphasis::Plain, [printable(&row.label)].into_iter().chain(cells));
     }
     if totals {
-        shown.row(
-            Emphasis::Plain,
-            ["total".to_owned()].into_iter().chain(table.totals.iter().map(with_interval)),
-        );
+        let whole = Some("100 %".to_owned());
+        let cells = table.totals.iter().map(with_interval).chain(whole);
+        shown.row(Emphasis::Plain, ["total".to_owned()].into_iter().chain(cells));
     }
     shown
 }

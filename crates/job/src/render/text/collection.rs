@@ -157,12 +157,20 @@ impl FileReport for TallyStudyReport {
     fn notes(&self) -> Vec<String> {
         let of = |collection: &CollectionTallies| {
             let name = printable(&collection.name);
-            let notes = collection.tallies.notes();
-            notes.into_iter().map(move |note| format!("{name}: {note}")).collect::<Vec<_>>()
+            // Said once for all of them.
+            let tallies = TallyReport { insecure: false, ..collection.tallies.clone() };
+            tallies.notes().into_iter().map(move |note| format!("{name}: {note}")).collect::<Vec<_>>()
         };
-        self.collections.iter().flat_map(of).collect()
+        let mut notes: Vec<String> = self.collections.iter().flat_map(of).collect();
+        if self.collections.iter().any(|collection| collection.tallies.insecure) {
+            notes.push(INSECURE_TALLIES.into());
+        }
+        notes
     }
 }
+
+/// The note on tallies of reports that follow from a test seed.
+const INSECURE_TALLIES: &str = "INSECURE: some of these reports follow from a test seed, and reveal their values to anybody who knows it.";
 
 impl FileReport for TallyReport {
     fn facts(&self) -> Vec<(&'static str, String)> {
@@ -192,10 +200,7 @@ impl FileReport for TallyReport {
             notes.push(format!("{} reports were rejected and not counted{colon}{examples}", self.rejected));
         }
         if self.insecure {
-            notes.push(
-                "INSECURE: some of these reports follow from a test seed, and reveal their values to anybody who knows it."
-                    .into(),
-            );
+            notes.push(INSECURE_TALLIES.into());
         }
         notes
     }

@@ -34,7 +34,7 @@ pub(crate) fn plan_sentences(report: &PlanReport) -> Vec<String> {
     let worst = tables_of(best).max_by(|l, r| l.error.value.total_cmp(&r.error.value));
     let where_found = worst.map_or_else(String::new, |table| format!(" ({})", table_name(table)));
     sentences.push(format!(
-        "With {} people the largest typical error of a share is {} percentage points{where_found}.",
+        "With {} people the largest typical error of a share is {} %{where_found}.",
         best.n,
         points(best.largest_error.value)
     ));
@@ -43,7 +43,7 @@ pub(crate) fn plan_sentences(report: &PlanReport) -> Vec<String> {
         let scaled = other.largest_error.value * (other.n as f64 / best.n as f64).sqrt();
         let more = (scaled / best.largest_error.value).powi(2);
         sentences.push(format!(
-            "With {} it would be {}, and {} times as many people would be needed for the same error.",
+            "With {} it would be {} %, and {} times as many people would be needed for the same error.",
             other.strategy.name(),
             points(scaled),
             rounded(more, 3)
@@ -56,7 +56,7 @@ pub(crate) fn plan_sentences(report: &PlanReport) -> Vec<String> {
             None => String::new(),
         };
         sentences.push(format!(
-            "An error of at most {} percentage points in all tables needs {needed} people{enough}.",
+            "For typical errors of at most {} % in all tables, {needed} people are needed{enough}.",
             points(accuracy)
         ));
     }
