@@ -12,13 +12,13 @@ use sottovoce_job::{
 };
 
 use crate::command::{
-    accuracy::AccuracyArguments as AccuracyCommand, budget::BudgetArguments, choose::ChooseArguments,
-    compare::CompareArguments, completions::CompletionsArguments, demo::DemoArguments,
-    describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
+    accuracy::AccuracyArguments as AccuracyCommand, analyse::AnalyseArguments, budget::BudgetArguments,
+    choose::ChooseArguments, compare::CompareArguments, completions::CompletionsArguments,
+    demo::DemoArguments, describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
     explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
-    metrics::MetricsArguments, posterior::PosteriorArguments, randomise::RandomiseArguments,
-    run::RunArguments, schema::SchemaArguments, split::SplitArguments, tally::TallyArguments,
-    trend::TrendArguments, users::UsersArguments,
+    metrics::MetricsArguments, plan::PlanArguments, posterior::PosteriorArguments,
+    randomise::RandomiseArguments, run::RunArguments, schema::SchemaArguments, split::SplitArguments,
+    tally::TallyArguments, trend::TrendArguments, users::UsersArguments,
 };
 use crate::failure::say;
 use crate::limits::LimitArguments;
@@ -95,6 +95,10 @@ pub(crate) enum Command {
     Tally(TallyArguments),
     /// Add up several tallies
     Merge(MergeArguments),
+    /// How to ask several questions: strategy, protocols, expected errors
+    Plan(PlanArguments),
+    /// What the tallies of a study say: shares, cross-tables and means
+    Analyse(AnalyseArguments),
     /// The best protocol for a privacy requirement, with a certificate
     Design(DesignArguments),
     /// Which protocol, which epsilon, and are there enough users?
@@ -109,7 +113,7 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Any job, as a JSON request asks for it
     Run(RunArguments),
-    /// The JSON schema of a protocol or prior, or of a job's request and report
+    /// The JSON schema of a protocol, prior or study, or of a job's request and report
     Schema(SchemaArguments),
     /// A completion script for a shell
     Completions(CompletionsArguments),

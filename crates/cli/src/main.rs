@@ -63,6 +63,8 @@ fn run(command: Command) -> failure::Result {
         Command::Randomise(arguments) => command::randomise::run(&arguments),
         Command::Tally(arguments) => command::tally::run(&arguments),
         Command::Merge(arguments) => command::merge::run(&arguments),
+        Command::Plan(arguments) => command::plan::run(&arguments),
+        Command::Analyse(arguments) => command::analyse::run(&arguments),
         Command::Design(arguments) => command::design::run(&arguments),
         Command::Choose(arguments) => command::choose::run(&arguments),
         Command::Budget(arguments) => command::budget::run(&arguments),

@@ -24,6 +24,12 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
     let labels = format!("estimate -p {LABELLED} --tallies {TALLIES}");
     let mut pages: Vec<(&str, String, usize)> = [
         ("split", "split -p grr:a=3,eps=2 --n 20", 2),
+        ("plan", "plan ../job/tests/requests/files/study.json --n 1000", 1),
+        (
+            "analyse",
+            "analyse ../job/tests/requests/files/study.json ../job/tests/requests/files/study-tallies",
+            3,
+        ),
         ("compare", "compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9", 1),
         ("sweep", "compare -p grr:a=4,eps=1 oue:a=4,eps=1 --sweep epsilon=0.1..8:12", 1),
         ("posterior", &posterior, 1),

@@ -3,7 +3,8 @@
 //! - A `console` block is a line `$ sottovoce …` and exactly what that command prints. The blocks of a page run one after another in one directory. `SOTTOVOCE_UPDATE_DOCS=1`
 //!   writes what is printed today into the pages; read the difference before it is committed.
 //! - A `text` block that begins with `$ sottovoce …` is an excerpt: its lines are printed in this order, with others between them.
-//! - A block such as `csv values.csv` is a file that the commands of its page can read.
+//! - A block such as `csv values.csv` or `toml study.toml` is a file that the commands of its page can read. `people.csv` is the table of people whose
+//!   counts are in `docs/data/adult-study.csv`.
 //! - Everywhere else, a command in backquotes or in a `sh` block exists and has the options shown.
 
 use std::collections::BTreeMap;
@@ -41,8 +42,12 @@ fn commands_print_what_the_pages_show() {
 fn check(page: &Path, update: bool) -> usize {
     let text = text(page);
     let directory = tempfile::tempdir().unwrap();
-    for (name, contents) in blocks(&text, "csv ").into_iter().filter_map(|block| block.split_once('\n')) {
+    let files = ["csv ", "toml "].map(|language| blocks(&text, language)).concat();
+    for (name, contents) in files.into_iter().filter_map(|block| block.split_once('\n')) {
         fs::write(directory.path().join(name), contents).unwrap();
+    }
+    if text.contains("people.csv") {
+        fs::write(directory.path().join("people.csv"), people()).unwrap();
     }
     let mut parts = text.split("```console\n");
     let mut today = parts.next().unwrap_or_default().to_owned();
@@ -61,6 +66,16 @@ fn check(page: &Path, update: bool) -> usize {
         assert_eq!(today, text, "{}: SOTTOVOCE_UPDATE_DOCS=1 writes what is printed today", page.display());
     }
     examples
+}
+
+/// The table of people of the study in the book: a line for each of them.
+fn people() -> String {
+    let counts = include_str!("../../../docs/data/adult-study.csv");
+    let person = |line: &str| {
+        let (person, count) = line.rsplit_once(',').expect("a count");
+        format!("{person}\n").repeat(count.parse().unwrap_or(1))
+    };
+    counts.lines().map(person).collect()
 }
 
 /// What a command prints.

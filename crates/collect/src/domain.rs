@@ -1,4 +1,4 @@
-//! The inputs of a protocol as values name them: by label or, where there are no labels, by number.
+//! The inputs of a protocol as values name them: by label, by a number that falls into a bin or, where there are neither, by number.
 
 use std::collections::HashMap;
 
@@ -9,6 +9,8 @@ use serde::Serialize;
 pub struct Domain {
     inputs: usize,
     labels: HashMap<String, usize>,
+    /// The edges of the bins, if the values are numbers that fall into bins.
+    edges: Vec<f64>,
 }
 
 /// Why a value is outside the protocol's domain.
@@ -27,6 +29,10 @@ pub enum ValueProblem {
     NotWhole,
     /// The number of an input that does not exist.
     OutOfRange,
+    /// Not a number, where numbers fall into bins.
+    NotANumber,
+    /// A number that falls into no bin.
+    NoBin,
     /// A row that does not fit its format.
     Row,
 }
@@ -45,6 +51,8 @@ impl ValueProblem {
             }
             ValueProblem::NotWhole => "the value is not a whole number of 0 or more",
             ValueProblem::OutOfRange => "the value is a number outside the protocol's domain",
+            ValueProblem::NotANumber => "the value is not a number, but there are bins of numbers",
+            ValueProblem::NoBin => "the number is in no bin",
             ValueProblem::Row => "the row does not fit the format",
         }
     }
@@ -55,7 +63,14 @@ impl Domain {
     pub fn new(inputs: usize, labels: Option<&[String]>) -> Self {
         let labels = labels.unwrap_or_default();
         let labels = labels.iter().enumerate().map(|(x, label)| (label.clone(), x)).collect();
-        Domain { inputs, labels }
+        Domain { inputs, labels, edges: Vec::new() }
+    }
+
+    /// Numbers in bins between edges that increase. A number on an edge is in the bin above it; the last bin contains both its ends. Edges may be
+    /// infinite.
+    pub fn of_bins(edges: &[f64]) -> Self {
+        let inputs = edges.len().saturating_sub(1);
+        Domain { inputs, labels: HashMap::new(), edges: edges.to_vec() }
     }
 
     /// The longest label in bytes.
@@ -73,6 +88,7 @@ impl Domain {
         }
         match text.trim() {
             "" => Err(ValueProblem::Missing),
+            number if !self.edges.is_empty() => self.bin(number),
             number if !self.labels.is_empty() => Err(match number.parse::<f64>() {
                 Ok(_) => ValueProblem::NumberForLabel,
                 Err(_) => ValueProblem::UnknownLabel,
@@ -82,6 +98,18 @@ impl Domain {
                 Ok(x) if x >= self.inputs as u64 => Err(ValueProblem::OutOfRange),
                 other => other.map(|x| x as usize),
             },
+        }
+    }
+
+    /// The bin that a number falls into.
+    fn bin(&self, text: &str) -> Result<usize, ValueProblem> {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = number.ok_or(ValueProblem::NotANumber)?;
+        match self.edges.partition_point(|edge| *edge <= number) {
+            0 => Err(ValueProblem::NoBin),
+            above if above <= self.inputs => Ok(above - 1),
+            _ if self.edges.last() == Some(&number) => Ok(self.inputs - 1),
+            _ => Err(ValueProblem::NoBin),
         }
     }
 }
@@ -130,5 +158,25 @@ mod tests {
         let years = Domain::new(2, Some(&["1".into(), "2".into()]));
         assert_eq!((years.input("1"), years.input("2")), (Ok(0), Ok(1)));
         assert_eq!(years.input("0"), Err(ValueProblem::NumberForLabel));
+    }
+
+    #[test]
+    fn numbers_fall_into_bins() {
+        let hours = Domain::of_bins(&[0.0, 20.0, 40.0]);
+        for (text, x) in [("0", 0), ("19.99", 0), ("20", 1), (" 40 ", 1), ("2e1", 1), ("-0", 0)] {
+            assert_eq!(hours.input(text), Ok(x), "{text}");
+        }
+        for (text, problem) in [
+            ("-0.1", ValueProblem::NoBin),
+            ("40.1", ValueProblem::NoBin),
+            ("inf", ValueProblem::NotANumber),
+            ("nan", ValueProblem::NotANumber),
+            ("forty", ValueProblem::NotANumber),
+            ("", ValueProblem::Missing),
+        ] {
+            assert_eq!(hours.input(text), Err(problem), "{text}");
+        }
+        let open = Domain::of_bins(&[f64::NEG_INFINITY, 0.0, f64::INFINITY]);
+        assert_eq!((open.input("-1e300"), open.input("0"), open.input("1e300")), (Ok(0), Ok(1), Ok(1)));
     }
 }

@@ -463,6 +463,18 @@ pub enum Error {
         /// What is wrong with it.
         problem: ValueProblem,
     },
+    /// A value of one of several columns outside the domain of that column.
+    #[error("{file}: line {line}, column `{}`: {}", crate::rejection::shown(column.as_bytes()), problem.words())]
+    ColumnValue {
+        /// The file.
+        file: String,
+        /// The line, or the row of a Parquet file, from 1.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What is wrong with the value.
+        problem: ValueProblem,
+    },
     /// Reports in a version that does not exist yet.
     #[error(
         "{file}: is in version {version} of the report format; this program reads versions up to {}",

@@ -102,10 +102,31 @@ impl Replacement {
     /// # Errors
     /// Not everything could be written; the previous file is untouched.
     pub fn finish(mut self) -> io::Result<()> {
-        self.flush()?;
-        let (Some(writer), Some(aside)) = (&self.writer, &self.aside) else { return Ok(()) };
-        writer.get_ref().sync_all()?;
+        self.synchronise()?;
+        self.rename(&mut unfinished())
+    }
+
+    /// Brings several files to the disk, then gives all of them their names. Whatever cannot be written is noticed before the first is renamed, and a signal
+    /// finds either none or all of them renamed.
+    ///
+    /// # Errors
+    /// Not everything could be written; the previous files are untouched, unless a rename itself failed.
+    pub fn finish_all(mut files: Vec<Self>) -> io::Result<()> {
+        files.iter_mut().try_for_each(Replacement::synchronise)?;
         let mut unfinished = unfinished();
+        files.iter_mut().try_for_each(|file| file.rename(&mut unfinished))
+    }
+
+    /// Brings everything to the disk, where it may still be abandoned.
+    fn synchronise(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let (Some(writer), Some(_)) = (&self.writer, &self.aside) else { return Ok(()) };
+        writer.get_ref().sync_all()?;
+        refuse_all_but_files(&self.path)
+    }
+
+    fn rename(&mut self, unfinished: &mut Vec<PathBuf>) -> io::Result<()> {
+        let Some(aside) = &self.aside else { return Ok(()) };
         refuse_all_but_files(&self.path)?;
         fs::rename(aside, &self.path)?;
         unfinished.retain(|other| other != aside);
@@ -200,6 +221,23 @@ mod tests {
         drop(file);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    /// A directory where the second file should be: neither is renamed.
+    #[test]
+    fn of_several_files_all_are_renamed_or_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let begun = |name: &str| {
+            let mut file = Replacement::create(&directory.path().join(name)).unwrap();
+            file.write_all(b"new").unwrap();
+            file
+        };
+        let files = vec![begun("one"), begun("two")];
+        fs::create_dir(directory.path().join("two")).unwrap();
+        assert!(Replacement::finish_all(files).is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        Replacement::finish_all(vec![begun("one"), begun("three")]).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3);
     }
 
     #[test]

@@ -206,6 +206,14 @@ pub enum Error {
         /// The other one.
         needed: &'static str,
     },
+    /// Something wrong with a study, or with its files.
+    #[error("{source_name}: {problem}")]
+    Study {
+        /// Where the study comes from.
+        source_name: Source,
+        /// What is wrong.
+        problem: Box<crate::study::StudyProblem>,
+    },
     /// A text that is not a share.
     #[error(transparent)]
     Share(#[from] crate::share::NotAShare),
@@ -411,7 +419,7 @@ impl Error {
 
     /// The same error, found in `source`.
     pub(crate) fn found_in(mut self, source: &Source) -> Self {
-        if let Error::Field { source_name, .. } = &mut self {
+        if let Error::Field { source_name, .. } | Error::Study { source_name, .. } = &mut self {
             source_name.clone_from(source);
         }
         self

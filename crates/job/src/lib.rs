@@ -56,6 +56,7 @@ pub mod share;
 pub mod source;
 pub mod spec;
 pub mod split;
+pub mod study;
 mod subject;
 mod suggestion;
 pub mod tally;
@@ -92,6 +93,10 @@ pub use sottovoce_collect::{
 pub use source::{Source, Written};
 pub use spec::{NamedProtocol, PriorSpec, ProtocolKind, ProtocolSpec, read_prior, read_protocol};
 pub use split::{SplitReport, SplitRequest};
+pub use study::{
+    AnalyseReport, AnalyseRequest, PlanReport, PlanRequest, RandomiseStudyReport, RandomiseStudyRequest,
+    StudyFile, StudyProblem, TallyStudyReport, TallyStudyRequest, read_study, study_schema,
+};
 pub use tally::{FormChoice, KeptForm, TallyReport, TallyRequest};
 pub use trend::{TrendReport, TrendRequest};
 pub use users::{ExpectedError, Target, UsersReport, UsersRequest, Wanted};

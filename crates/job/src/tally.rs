@@ -152,6 +152,13 @@ impl TallyJob {
     /// # Errors
     /// A file cannot be read or written, is not complete or of another protocol, none of its reports fits, or the observer stops the job.
     pub fn run(&self, observer: Observer<'_>) -> Result<TallyReport> {
+        let (tally, protocol) = self.count(observer)?;
+        write(&tally, &protocol, &self.request.output)?;
+        Ok(self.report(&tally, &protocol))
+    }
+
+    /// Counts the reports of a protocol.
+    pub(crate) fn count(&self, observer: Observer<'_>) -> Result<(Tally, Identified)> {
         let mut files = self.inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (&self.given, files.peek()) {
             (Some(given), _) => given.clone(),
@@ -169,8 +176,17 @@ impl TallyJob {
         tally.ledger.allow_copies = self.request.allow_copies;
         tally.add(files, &protocol.identity, observer)?;
         self.refuse_nothing(&tally)?;
-        write(&tally, &protocol, &self.request.output)?;
-        Ok(TallyReport::new(&tally, &protocol, &self.request.output, &self.inputs))
+        Ok((tally, protocol))
+    }
+
+    /// Where the tallies go.
+    pub(crate) fn output(&self) -> &Path {
+        &self.request.output
+    }
+
+    /// What these tallies hold.
+    pub(crate) fn report(&self, tally: &Tally, protocol: &Identified) -> TallyReport {
+        TallyReport::new(tally, protocol, &self.request.output, &self.inputs)
     }
 
     /// A file of reports, which must name its protocol unless the user does.

@@ -1,6 +1,7 @@
 //! The commands, one file each: arguments, examples, and the walk.
 
 pub(crate) mod accuracy;
+pub(crate) mod analyse;
 pub(crate) mod budget;
 pub(crate) mod choose;
 pub(crate) mod compare;
@@ -14,6 +15,7 @@ pub(crate) mod figures;
 pub(crate) mod manual;
 pub(crate) mod merge;
 pub(crate) mod metrics;
+pub(crate) mod plan;
 pub(crate) mod posterior;
 pub(crate) mod randomise;
 pub(crate) mod run;

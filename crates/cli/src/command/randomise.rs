@@ -1,7 +1,10 @@
 //! `sottovoce randomise`.
 
 use clap::{Args, ValueEnum};
-use sottovoce_job::{OnError, RandomiseRequest, Result as JobResult, read_protocol};
+use sottovoce_job::study::ReportFormat;
+use sottovoce_job::{
+    OnError, RandomiseRequest, RandomiseStudyRequest, Result as JobResult, read_protocol, read_study,
+};
 
 use crate::arguments::CollectionOutput;
 use crate::failure::Result;
@@ -23,6 +26,10 @@ Examples:
   sottovoce randomise -p grr:a=3,eps=1 values.csv -o - | sottovoce tally - -o tallies.json
       Reports that never touch the disk.
 
+  sottovoce randomise --study study.toml people.csv -o reports/
+      All questions of a planned study: one file of reports in the directory for each of its
+      collections.
+
 Values may be CSV, JSON Lines or Parquet, also compressed (gzip, zstd). The name of the output
 says the format of the reports (.csv, .jsonl, .parquet); on standard output (-o -) it is CSV.
 If the protocol has labels, values must be labels; otherwise they are the numbers from 0.
@@ -33,10 +40,20 @@ The summary includes the exact LDP level of the reports.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RandomiseArguments {
     /// The protocol: a file, inline JSON, or a shorthand such as grr:a=16,eps=1
-    #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
-    protocol: String,
+    #[arg(short, long, value_name = "P", allow_hyphen_values = true, required_unless_present = "study")]
+    protocol: Option<String>,
+    /// Instead of a protocol: a study whose plan is complete; the values are then a table with the columns of its questions, and the
+    /// output is a directory
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["protocol", "column", "max_ldp"])]
+    study: Option<String>,
     /// The values: a file, or `-` for standard input
     values: String,
+    /// Which round of the study this is, if it has several
+    #[arg(long, value_name = "K", requires = "study")]
+    round: Option<u64>,
+    /// The format of the files of reports of a study [default: csv]
+    #[arg(long, value_enum, value_name = "FORMAT", requires = "study")]
+    file_format: Option<FileFormatArgument>,
     /// The column (or JSON key) of the values
     #[arg(long, value_name = "NAME", default_value = "value")]
     column: String,
@@ -72,6 +89,27 @@ impl From<OnErrorArgument> for OnError {
     }
 }
 
+/// The format of files of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FileFormatArgument {
+    /// Comma-separated values
+    Csv,
+    /// JSON Lines
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+}
+
+impl From<FileFormatArgument> for ReportFormat {
+    fn from(format: FileFormatArgument) -> Self {
+        match format {
+            FileFormatArgument::Csv => ReportFormat::Csv,
+            FileFormatArgument::Jsonl => ReportFormat::Jsonl,
+            FileFormatArgument::Parquet => ReportFormat::Parquet,
+        }
+    }
+}
+
 /// An LDP level.
 fn level(text: &str) -> std::result::Result<f64, String> {
     let level = text.parse::<f64>().ok().filter(|level| *level >= 0.0);
@@ -79,13 +117,30 @@ fn level(text: &str) -> std::result::Result<f64, String> {
 }
 
 pub(crate) fn run(arguments: &RandomiseArguments) -> Result {
+    if let Some(study) = &arguments.study {
+        let job = study_request(arguments, study)?.check()?;
+        return arguments.output.run(|observer| job.run(observer));
+    }
     let job = request(arguments)?.check()?;
     arguments.output.run(|observer| job.run(observer))
 }
 
+fn study_request(arguments: &RandomiseArguments, study: &str) -> JobResult<RandomiseStudyRequest> {
+    Ok(RandomiseStudyRequest {
+        study: read_study(study)?,
+        people: arguments.values.clone(),
+        round: arguments.round,
+        on_error: arguments.on_error.into(),
+        insecure_test_seed: arguments.insecure_test_seed,
+        file_format: arguments.file_format.map(ReportFormat::from).unwrap_or_default(),
+        output: arguments.output.output.clone(),
+    })
+}
+
 fn request(arguments: &RandomiseArguments) -> JobResult<RandomiseRequest> {
     Ok(RandomiseRequest {
-        protocol: read_protocol(&arguments.protocol)?,
+        // Clap asks for a protocol where there is no study.
+        protocol: read_protocol(arguments.protocol.as_deref().unwrap_or_default())?,
         values: arguments.values.clone(),
         column: arguments.column.clone(),
         on_error: arguments.on_error.into(),

@@ -1,10 +1,11 @@
-//! Reading the users' values: CSV with a header, JSON Lines or Parquet, as labels or as numbers of inputs.
+//! Reading the users' values: CSV with a header, JSON Lines or Parquet, as labels, as numbers of inputs, or as numbers that fall into bins.
 //!
 //! A value that is not one of the inputs is never sent as something else: it ends the reading with its line number, or is skipped and
 //! counted if the user wants that. Its text goes into no message: what is misspelt is a secret all the same, and messages end up in logs.
 
+use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
 use parquet::file::reader::FileReader;
@@ -44,7 +45,7 @@ impl Skipped {
     }
 }
 
-/// What is wanted of a file of values.
+/// What is wanted of a file of values: one column.
 #[derive(Clone, Debug)]
 pub struct ValueReader<'d> {
     /// The inputs.
@@ -55,12 +56,21 @@ pub struct ValueReader<'d> {
     pub skip: bool,
 }
 
-/// Values that are handled at a time.
+/// What is wanted of a table: several columns of each row.
+#[derive(Clone, Debug)]
+pub struct TableReader<'d> {
+    /// The name and the inputs of each column.
+    pub columns: Vec<(&'d str, &'d Domain)>,
+    /// Whether rows with a value outside its domain are skipped; otherwise they end the reading.
+    pub skip: bool,
+}
+
+/// Rows that are handled at a time.
 const BATCH: usize = 1 << 16;
 
-/// Collects values into batches.
+/// Collects rows into batches: the inputs of all columns of a row, one row after another.
 struct Collector<'r, 'v> {
-    reader: &'r ValueReader<'r>,
+    reader: &'r TableReader<'r>,
     input: &'r Input,
     skipped: Skipped,
     batch: Vec<usize>,
@@ -68,18 +78,45 @@ struct Collector<'r, 'v> {
 }
 
 impl Collector<'_, '_> {
-    fn text(&mut self, line: u64, text: &[u8]) -> Result<()> {
-        let value = std::str::from_utf8(text).map_err(|_| ValueProblem::Row);
-        self.value(line, value.and_then(|text| self.reader.domain.input(text)))
+    /// A row: the text of each wanted column, or what is wrong with it.
+    fn row<T: AsRef<[u8]>>(
+        &mut self,
+        line: u64,
+        cells: impl IntoIterator<Item = Result<T, ValueProblem>>,
+    ) -> Result<()> {
+        let (reader, start) = (self.reader, self.batch.len());
+        for ((name, domain), cell) in reader.columns.iter().zip(cells) {
+            let input = |bytes: T| {
+                let text = std::str::from_utf8(bytes.as_ref()).map_err(|_| ValueProblem::Row);
+                text.and_then(|text| domain.input(text))
+            };
+            match cell.and_then(input) {
+                Ok(x) => self.batch.push(x),
+                Err(problem) => {
+                    self.batch.truncate(start);
+                    return self.refuse(line, Some(name), problem);
+                }
+            }
+        }
+        if self.batch.len() >= BATCH * reader.columns.len() { self.flush() } else { Ok(()) }
     }
 
-    fn value(&mut self, line: u64, value: Result<usize, ValueProblem>) -> Result<()> {
-        match value {
-            Ok(x) => self.batch.push(x),
-            Err(problem) if self.reader.skip => self.skipped.add(line, problem),
-            Err(problem) => return Err(Error::Value { file: self.input.to_string(), line, problem }),
+    /// The only value of a row.
+    fn text(&mut self, line: u64, text: &[u8]) -> Result<()> {
+        self.row(line, [Ok(text)])
+    }
+
+    /// A row that cannot be used, because of one column or as a whole.
+    fn refuse(&mut self, line: u64, column: Option<&str>, problem: ValueProblem) -> Result<()> {
+        if self.reader.skip {
+            self.skipped.add(line, problem);
+            return Ok(());
         }
-        if self.batch.len() == BATCH { self.flush() } else { Ok(()) }
+        let file = self.input.to_string();
+        match column.filter(|_| self.reader.columns.len() > 1) {
+            Some(column) => Err(Error::ColumnValue { file, line, column: column.to_owned(), problem }),
+            None => Err(Error::Value { file, line, problem }),
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -91,17 +128,27 @@ impl Collector<'_, '_> {
 }
 
 impl ValueReader<'_> {
-    /// The longest line: beside the value there may be other columns.
-    fn longest(&self) -> usize {
-        self.domain.longest_label() + MAX_LINE
-    }
-
     /// Visits the values in the file, in order and in batches.
     ///
     /// # Errors
     /// The file cannot be read or has no such column, a value is outside the protocol's domain (unless skipped), or a visit failed.
     pub fn read(&self, input: &Input, visit: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<Skipped> {
-        let (skipped, batch) = (Skipped::default(), Vec::with_capacity(BATCH));
+        TableReader { columns: vec![(self.column, self.domain)], skip: self.skip }.read(input, visit)
+    }
+}
+
+impl TableReader<'_> {
+    /// The longest line: beside the values there may be other columns.
+    fn longest(&self) -> usize {
+        self.columns.iter().map(|(_, domain)| domain.longest_label()).sum::<usize>() + MAX_LINE
+    }
+
+    /// Visits the rows of the file, in order and in batches: the inputs of all columns of a row, one row after another.
+    ///
+    /// # Errors
+    /// The file cannot be read or lacks a column, a value is outside its domain (unless skipped), or a visit failed.
+    pub fn read(&self, input: &Input, visit: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<Skipped> {
+        let (skipped, batch) = (Skipped::default(), Vec::with_capacity(BATCH * self.columns.len()));
         let mut collector = Collector { reader: self, input, skipped, batch, visit };
         match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(&mut collector, lines)?,
@@ -116,24 +163,31 @@ impl ValueReader<'_> {
 }
 
 fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
-    let (file, column) = (collector.input.to_string(), collector.reader.column);
+    let (file, wanted) = (collector.input.to_string(), &collector.reader.columns);
     let header = lines.line(collector.input, MAX_LINE)?.map(|(_, header)| header);
     let Some(header) = header.as_ref().filter(|header| !header.trim_ascii().is_empty()) else {
-        return Err(Error::NoHeader { file, column: column.to_owned(), blank: header.is_some() });
+        let column = wanted.first().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
+        return Err(Error::NoHeader { file, column, blank: header.is_some() });
     };
     if is_open(header) {
         return Err(Error::OpenQuote { file, line: 1 });
     }
     let names = fields(header);
-    let mut named = names.iter().enumerate().filter(|(_, name)| name.trim_ascii() == column.as_bytes());
-    match (named.next(), named.next()) {
-        (Some(_), None) if names.len() == 1 => single_column(collector, lines),
-        (Some((at, _)), None) => table(collector, lines, at, names.len()),
-        (Some(_), Some(_)) => Err(Error::TwoColumns { file, column: column.to_owned() }),
-        (None, _) => {
-            let (column, wanted) = (column.to_owned(), Contents::Values);
-            Err(Error::NoValueColumn { file, column, columns: names.len(), wanted })
+    let place = |(column, _): &(&str, &Domain)| {
+        let mut named = names.iter().enumerate().filter(|(_, name)| name.trim_ascii() == column.as_bytes());
+        let (file, column) = (file.clone(), (*column).to_owned());
+        match (named.next(), named.next()) {
+            (Some((at, _)), None) => Ok(at),
+            (Some(_), Some(_)) => Err(Error::TwoColumns { file, column }),
+            (None, _) => {
+                Err(Error::NoValueColumn { file, column, columns: names.len(), wanted: Contents::Values })
+            }
         }
+    };
+    let places = wanted.iter().map(place).collect::<Result<Vec<usize>>>()?;
+    match (names.len(), places.len()) {
+        (1, 1) => single_column(collector, lines),
+        (columns, _) => table(collector, lines, &places, columns),
     }
 }
 
@@ -157,7 +211,7 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
     while let Some(block) = lines.block(collector.input, collector.reader.longest())? {
         for (line, text) in block.lines().filter(|(_, text)| !text.is_empty()) {
             for empty in next..line {
-                collector.value(empty, Err(ValueProblem::Missing))?;
+                collector.refuse(empty, None, ValueProblem::Missing)?;
             }
             next = line + 1;
             if text.contains(&b'"') && is_open(text) {
@@ -166,7 +220,7 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
             match text.iter().any(|byte| b"\",".contains(byte)).then(|| fields(text)).as_deref() {
                 None => collector.text(line, text)?,
                 Some([field]) => collector.text(line, field)?,
-                Some(_) => collector.value(line, Err(ValueProblem::Row))?,
+                Some(_) => collector.refuse(line, None, ValueProblem::Row)?,
             }
         }
     }
@@ -191,7 +245,7 @@ impl<R: Read> Read for Rows<'_, R> {
     }
 }
 
-fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: usize) -> Result<()> {
+fn table(collector: &mut Collector<'_, '_>, lines: Lines, places: &[usize], columns: usize) -> Result<()> {
     let (file, longest) = (collector.input.to_string(), collector.reader.longest());
     let left = Cell::new(longest);
     let damaged = |error: csv::Error, line: u64| match error.kind() {
@@ -230,10 +284,10 @@ fn table(collector: &mut Collector<'_, '_>, lines: Lines, at: usize, columns: us
         match record.len() {
             1 if &record[0] == b"\r" => {}
             length if length == columns => {
-                let value = &record[at];
-                collector.text(line, value.strip_suffix(b"\r").unwrap_or(value))?;
+                let value = |at: &usize| record[*at].strip_suffix(b"\r").unwrap_or(&record[*at]);
+                collector.row(line, places.iter().map(|at| Ok(value(at))))?;
             }
-            _ => collector.value(line, Err(ValueProblem::Row))?,
+            _ => collector.refuse(line, None, ValueProblem::Row)?,
         }
     }
 }
@@ -242,31 +296,36 @@ fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()>
     while let Some(block) = lines.block(collector.input, collector.reader.longest())? {
         for (line, text) in block.lines().filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-            match json_value(text, collector.reader.column) {
-                Ok(value) => collector.text(line, value.as_bytes())?,
-                Err(problem) => collector.value(line, Err(problem))?,
-            }
+            let columns = &collector.reader.columns;
+            collector.row(line, columns.iter().map(|(column, _)| json_value(text, column)))?;
         }
     }
     Ok(())
 }
 
 fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw) -> Result<()> {
-    let (input, column) = (collector.input, collector.reader.column);
+    let (input, wanted) = (collector.input, &collector.reader.columns);
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
-    let at = names.iter().position(|name| *name == column).ok_or_else(|| Error::NoColumn {
-        file: input.to_string(),
-        column: column.to_owned(),
-        found: shown(names.join(", ").as_bytes()),
-        wanted: Contents::Values,
-    })?;
-    let field = schema.get_fields()[at].clone();
-    let projection = Type::group_type_builder(schema.name()).with_fields(vec![field]).build();
+    let place = |(column, _): &(&str, &Domain)| {
+        names.iter().position(|name| name == column).ok_or_else(|| Error::NoColumn {
+            file: input.to_string(),
+            column: (*column).to_owned(),
+            found: shown(names.join(", ").as_bytes()),
+            wanted: Contents::Values,
+        })
+    };
+    let places = wanted.iter().map(place).collect::<Result<Vec<usize>>>()?;
+    // The columns of the projection stand in the order of the file, each once.
+    let projected: BTreeSet<usize> = places.iter().copied().collect();
+    let places: Vec<usize> = places.iter().map(|place| projected.range(..place).count()).collect();
+    let fields = projected.iter().map(|at| schema.get_fields()[*at].clone()).collect();
+    let projection = Type::group_type_builder(schema.name()).with_fields(fields).build();
     let damaged = |error| damaged(input, error);
     for (leaf, description) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         // A column may be a list or a group, whose leaves have more values than rows.
-        if description.path().parts().first().is_some_and(|name| name == column) {
+        let of_wanted = |name: &String| wanted.iter().any(|(column, _)| name == column);
+        if description.path().parts().first().is_some_and(of_wanted) {
             check(reader, leaf, raw).map_err(damaged)?;
             if description.max_rep_level() == 0 {
                 guarded(|| check_pages(reader, leaf)).map_err(damaged)?;
@@ -278,18 +337,26 @@ fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw
     while let Some((row, line)) =
         guarded(|| rows.next().map(|(row, line)| Ok((row?, line))).transpose()).map_err(damaged)?
     {
-        match row.get_column_iter().next().map(|(_, field)| field) {
-            Some(Field::Null) | None => collector.value(line, Err(ValueProblem::Missing))?,
-            Some(Field::Str(text)) => collector.text(line, text.as_bytes())?,
-            Some(Field::Bytes(bytes)) => collector.text(line, bytes.data())?,
-            // A whole double in Rust's words has no point, and no other is in the domain.
-            Some(Field::Double(value)) => collector.text(line, value.to_string().as_bytes())?,
-            Some(Field::Float(value)) => collector.text(line, value.to_string().as_bytes())?,
-            Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {
-                collector.value(line, Err(ValueProblem::Row))?;
-            }
-            Some(field) => collector.text(line, field.to_string().as_bytes())?,
-        }
+        let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
+        collector.row(
+            line,
+            places.iter().map(|at| fields.get(*at).map_or(Err(ValueProblem::Missing), |f| cell(f))),
+        )?;
     }
     Ok(())
+}
+
+/// The text of a value in a Parquet file.
+fn cell(field: &Field) -> Result<Cow<'_, [u8]>, ValueProblem> {
+    let owned = |text: String| Ok(Cow::Owned(text.into_bytes()));
+    match field {
+        Field::Null => Err(ValueProblem::Missing),
+        Field::Str(text) => Ok(Cow::Borrowed(text.as_bytes())),
+        Field::Bytes(bytes) => Ok(Cow::Borrowed(bytes.data())),
+        // A whole double in Rust's words has no point, and no other is in a domain of whole numbers.
+        Field::Double(value) => owned(value.to_string()),
+        Field::Float(value) => owned(value.to_string()),
+        Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => Err(ValueProblem::Row),
+        field => owned(field.to_string()),
+    }
 }

@@ -26,6 +26,10 @@ use crate::render::{Document, Render};
 use crate::source::{Source, Syntax, locate};
 use crate::spec::Tree;
 use crate::split::{SplitJob, SplitReport, SplitRequest};
+use crate::study::{
+    AnalyseJob, AnalyseReport, AnalyseRequest, PlanJob, PlanReport, PlanRequest, RandomiseStudyJob,
+    RandomiseStudyReport, RandomiseStudyRequest, TallyStudyJob, TallyStudyReport, TallyStudyRequest,
+};
 use crate::tally::{TallyJob, TallyReport, TallyRequest};
 use crate::trend::{TrendJob, TrendReport, TrendRequest};
 use crate::users::{UsersJob, UsersReport, UsersRequest};
@@ -162,6 +166,10 @@ jobs! {
     Design "design": DesignRequest => DesignJob => DesignReport;
     Choose "choose": ChooseRequest => ChooseJob => ChooseReport;
     Compare "compare": CompareRequest => CompareJob => CompareReport;
+    Plan "plan": PlanRequest => PlanJob => PlanReport;
+    RandomiseStudy "randomise_study": RandomiseStudyRequest => RandomiseStudyJob => RandomiseStudyReport;
+    TallyStudy "tally_study": TallyStudyRequest => TallyStudyJob => TallyStudyReport;
+    Analyse "analyse": AnalyseRequest => AnalyseJob => AnalyseReport;
 }
 
 /// A request that would do.

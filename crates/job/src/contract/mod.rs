@@ -29,3 +29,4 @@ pub use number::Number;
 pub(crate) use number::{number, optional_number};
 pub(crate) use text::{as_optional_text, as_text, as_texts};
 pub(crate) use whole::{OneOrMore, Whole, count, one_or_more, optional_count, optional_whole, whole};
+pub(crate) use written::Specification;

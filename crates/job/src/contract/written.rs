@@ -17,6 +17,9 @@ pub(crate) trait Specification: Sized {
     /// What it is, as a request calls it.
     const WHAT: &'static str;
 
+    /// Whether a text may be a shorthand for it.
+    const SHORTHAND: bool = true;
+
     /// Reads it from a tree.
     fn of_tree(tree: Tree) -> Result<Self>;
 }
@@ -53,7 +56,7 @@ impl<'de, T: Specification> Deserialize<'de> for Written<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let source = Source::Request(T::WHAT);
         let read = match Tree::deserialize(deserializer)? {
-            Tree::Text(text) => tree_of_shorthand(&text, &source).and_then(T::of_tree),
+            Tree::Text(text) if T::SHORTHAND => tree_of_shorthand(&text, &source).and_then(T::of_tree),
             tree => T::of_tree(tree),
         };
         let spec = read.map_err(|error| de::Error::custom(in_words(error.found_in(&source))))?;
@@ -66,7 +69,7 @@ fn in_words(error: Error) -> String {
     error.hint().map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})"))
 }
 
-impl<T: JsonSchema> JsonSchema for Written<T> {
+impl<T: JsonSchema + Specification> JsonSchema for Written<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("Written{}", T::schema_name()).into()
     }
@@ -77,6 +80,9 @@ impl<T: JsonSchema> JsonSchema for Written<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let object = generator.subschema_for::<T>();
+        if !T::SHORTHAND {
+            return object;
+        }
         json_schema!({
             "anyOf": [object, {"type": "string", "description": "A shorthand, such as grr:a=16,eps=1 or symmetric:alpha=1."}],
         })

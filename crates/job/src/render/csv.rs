@@ -23,6 +23,10 @@ use crate::posterior::PosteriorReport;
 use crate::quantity::Evaluated;
 use crate::randomise::RandomiseReport;
 use crate::split::{PARTS, SplitReport};
+use crate::study::{
+    AnalyseReport, Believed, CollectionPlan, PlanReport, PlannedStrategy, RandomiseStudyReport, TableError,
+    TallyStudyReport,
+};
 use crate::tally::TallyReport;
 use crate::trend::{Trend, TrendReport};
 use crate::users::{Count, UsersReport};
@@ -63,6 +67,93 @@ pub fn randomise(report: &RandomiseReport) -> String {
 /// The report of the jobs `tally` and `merge`: one line for each fact.
 pub fn tally(report: &TallyReport) -> String {
     facts(report)
+}
+
+/// The report of the job `analyse`: one line for each share, mean and median.
+pub fn analyse(report: &AnalyseReport) -> String {
+    let header = ["table", "row", "column", "quantity", "mean", "error", "method", "sd", "low", "high"];
+    let line = |table: &str, row: &str, column: &str, quantity: &str, found: &Believed| {
+        let Believed { mean, sd, low, high } = found;
+        let numbers = [number(mean.value), number(mean.error), mean.method.name().into(), number(sd.value)];
+        let [value, error, method, sd] = numbers;
+        let names = [table, row, column, quantity].map(String::from);
+        let [table, row, column, quantity] = names;
+        [table, row, column, quantity, value, error, method, sd, number(low.value), number(high.value)]
+    };
+    let mut rows = Vec::new();
+    for question in &report.questions {
+        let name = question.name.as_str();
+        rows.extend(
+            question.answers.iter().map(|answer| line(name, &answer.label, "", "share", &answer.share)),
+        );
+        let Some(number) = &question.number else { continue };
+        rows.extend(number.mean.iter().map(|mean| line(name, "", "", "mean", mean)));
+        rows.extend(number.median.iter().map(|median| line(name, "", "", "median", median)));
+    }
+    for table in &report.cross_tables {
+        let name = table.questions.join("+");
+        for row in &table.rows {
+            for (kind, cells) in
+                [("cell", &row.cells), ("of_row", &row.of_row), ("of_column", &row.of_column)]
+            {
+                let of = |(column, cell): (&String, &Believed)| line(&name, &row.label, column, kind, cell);
+                rows.extend(table.columns.iter().zip(cells).map(of));
+            }
+            rows.push(line(&name, &row.label, "", "row_total", &row.total));
+        }
+        let totals = table.columns.iter().zip(&table.totals);
+        rows.extend(totals.map(|(column, total)| line(&name, "", column, "column_total", total)));
+        let differences = table.columns.iter().zip(table.differences.iter().flatten());
+        rows.extend(differences.map(|(column, found)| line(&name, "", column, "difference_of_rows", found)));
+    }
+    self::table(header.map(String::from), rows.into_iter())
+}
+
+/// The report of the job `plan`: one line for each strategy and table.
+pub fn plan(report: &PlanReport) -> String {
+    let header = ["strategy", "n", "collection", "share", "epsilon", "table", "cell", "error", "method"];
+    let of_strategy = |planned: &PlannedStrategy| {
+        let row = |collection: &CollectionPlan, table: &TableError| {
+            [
+                planned.strategy.name().into(),
+                planned.n.to_string(),
+                collection.name.clone(),
+                number(collection.share),
+                number(collection.epsilon),
+                table.name.clone(),
+                table.cell.to_string(),
+                number(table.error.value),
+                table.error.method.name().into(),
+            ]
+        };
+        let of = |collection: &CollectionPlan| {
+            collection.errors.iter().map(|table| row(collection, table)).collect::<Vec<_>>()
+        };
+        planned.collections.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    table(header.map(String::from), report.strategies.iter().flat_map(of_strategy))
+}
+
+/// The report of the job `randomise_study`: one line for each collection.
+pub fn randomise_study(report: &RandomiseStudyReport) -> String {
+    let header = ["collection", "reports", "realised_ldp", "fingerprint", "output"].map(String::from);
+    let rows = report.collections.iter().map(|collection| {
+        let written = &collection.written;
+        let (reports, level) = (written.reports.to_string(), number(written.realised_ldp));
+        [collection.name.clone(), reports, level, written.fingerprint.clone(), written.output.clone()]
+    });
+    table(header, rows)
+}
+
+/// The report of the job `tally_study`: one line for each collection.
+pub fn tally_study(report: &TallyStudyReport) -> String {
+    let header = ["collection", "n", "rejected", "fingerprint", "output"].map(String::from);
+    let rows = report.collections.iter().map(|collection| {
+        let tallies = &collection.tallies;
+        let (n, rejected) = (tallies.n.to_string(), tallies.rejected.to_string());
+        [collection.name.clone(), n, rejected, tallies.fingerprint.clone(), tallies.output.clone()]
+    });
+    table(header, rows)
 }
 
 /// The keys and values of the JSON.

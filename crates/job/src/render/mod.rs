@@ -26,6 +26,7 @@ use crate::metrics::MetricsReport;
 use crate::posterior::PosteriorReport;
 use crate::randomise::RandomiseReport;
 use crate::split::SplitReport;
+use crate::study::{AnalyseReport, PlanReport, RandomiseStudyReport, TallyStudyReport};
 use crate::tally::TallyReport;
 use crate::trend::TrendReport;
 use crate::users::UsersReport;
@@ -103,4 +104,8 @@ render!(
     DesignReport => design,
     ChooseReport => choose,
     CompareReport => comparison,
+    PlanReport => plan,
+    RandomiseStudyReport => randomise_study,
+    TallyStudyReport => tally_study,
+    AnalyseReport => analyse,
 );

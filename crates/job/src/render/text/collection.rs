@@ -1,13 +1,16 @@
 //! The text of the jobs of a collection.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 use sottovoce_collect::tally::MAX_PATTERNS;
 
-use super::{WIDTH, clipped};
+use super::{WIDTH, clipped, printable};
 use crate::randomise::RandomiseReport;
-use crate::render::document::{Document, Emphasis};
+use crate::render::document::{Document, Emphasis, Table};
+use crate::render::number::level;
+use crate::study::{CollectionTallies, RandomiseStudyReport, TallyStudyReport};
 use crate::tally::{KeptForm, RejectedReport, TallyReport};
 
 /// A report of a job that writes a file: what was written, in facts, and what the user should know besides.
@@ -27,6 +30,38 @@ pub fn randomise(report: &RandomiseReport) -> Document {
 /// What the jobs `tally` and `merge` wrote.
 pub fn tally(report: &TallyReport) -> Document {
     document(report)
+}
+
+/// What the job `randomise_study` wrote.
+pub fn randomise_study(report: &RandomiseStudyReport) -> Document {
+    let mut table = Table::new(["collection", "reports", "realised ldp", "file"]).names_within(14);
+    for collection in &report.collections {
+        let RandomiseReport { reports, realised_ldp, output, .. } = &collection.written;
+        let cells = [reports.to_string(), level(*realised_ldp), file_name(output)];
+        table.row(Emphasis::Plain, [printable(&collection.name)].into_iter().chain(cells));
+    }
+    let mut document = document(report);
+    document.line(Emphasis::Plain, "").table(table);
+    document
+}
+
+/// What the job `tally_study` wrote.
+pub fn tally_study(report: &TallyStudyReport) -> Document {
+    let mut table = Table::new(["collection", "reports", "rejected", "form", "file"]).names_within(14);
+    for collection in &report.collections {
+        let TallyReport { n, rejected, form, output, .. } = &collection.tallies;
+        let cells = [n.to_string(), rejected.to_string(), named(form), file_name(output)];
+        table.row(Emphasis::Plain, [printable(&collection.name)].into_iter().chain(cells));
+    }
+    let mut document = document(report);
+    document.line(Emphasis::Plain, "").table(table);
+    document
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    printable(&name.unwrap_or_else(|| path.to_owned()))
 }
 
 fn document(report: &impl FileReport) -> Document {
@@ -79,6 +114,64 @@ impl FileReport for RandomiseReport {
     }
 }
 
+impl FileReport for RandomiseStudyReport {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = vec![("strategy", self.strategy.name().to_owned())];
+        facts.extend(self.round.map(|round| ("round", round.to_string())));
+        facts.extend([("people", self.people.to_string()), ("skipped", self.skipped.to_string())]);
+        if self.skipped > 0 {
+            facts.push(("skipped by problem", listed(&self.skipped_by_problem)));
+        }
+        facts.push(("realised ldp", format!("{:?}", self.realised_ldp)));
+        facts.push(("output", self.output.clone()));
+        facts
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.skipped > 0 {
+            let lines: Vec<String> = self.skipped_lines.iter().map(ToString::to_string).collect();
+            notes.push(format!(
+                "No report was made for {} people with an answer that is none of its question; the first are on lines {}.",
+                self.skipped,
+                lines.join(", ")
+            ));
+        }
+        if self.insecure {
+            notes.push(
+                "INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values."
+                    .into(),
+            );
+        }
+        notes
+    }
+}
+
+impl FileReport for TallyStudyReport {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let counts = [("reports", self.n), ("rejected", self.rejected)];
+        let counts = counts.map(|(name, count)| (name, count.to_string()));
+        counts.into_iter().chain([("output", self.output.clone())]).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let of = |collection: &CollectionTallies| {
+            let name = printable(&collection.name);
+            // Said once for all of them.
+            let tallies = TallyReport { insecure: false, ..collection.tallies.clone() };
+            tallies.notes().into_iter().map(move |note| format!("{name}: {note}")).collect::<Vec<_>>()
+        };
+        let mut notes: Vec<String> = self.collections.iter().flat_map(of).collect();
+        if self.collections.iter().any(|collection| collection.tallies.insecure) {
+            notes.push(INSECURE_TALLIES.into());
+        }
+        notes
+    }
+}
+
+/// The note on tallies of reports that follow from a test seed.
+const INSECURE_TALLIES: &str = "INSECURE: some of these reports follow from a test seed, and reveal their values to anybody who knows it.";
+
 impl FileReport for TallyReport {
     fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("reports", self.n.to_string()), ("rejected", self.rejected.to_string())];
@@ -107,10 +200,7 @@ impl FileReport for TallyReport {
             notes.push(format!("{} reports were rejected and not counted{colon}{examples}", self.rejected));
         }
         if self.insecure {
-            notes.push(
-                "INSECURE: some of these reports follow from a test seed, and reveal their values to anybody who knows it."
-                    .into(),
-            );
+            notes.push(INSECURE_TALLIES.into());
         }
         notes
     }

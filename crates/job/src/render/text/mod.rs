@@ -1,6 +1,7 @@
 //! Text, for people: fits 80 columns, and reads the same on a terminal and in a file.
 
 mod accuracy;
+mod analyse;
 mod budget;
 mod choose;
 mod collection;
@@ -14,6 +15,7 @@ mod explanation;
 mod figures;
 mod functional;
 mod metrics;
+mod plan;
 mod posterior;
 mod protocol;
 mod spending;
@@ -23,10 +25,11 @@ mod users;
 mod worth;
 
 pub use accuracy::accuracy;
+pub use analyse::analyse;
 pub use budget::budget;
 pub use choose::choose;
 pub(crate) use choose::sentences;
-pub use collection::{FileReport, randomise, tally};
+pub use collection::{FileReport, randomise, randomise_study, tally, tally_study};
 pub use comparison::comparison;
 pub use demo::demo;
 pub use description::description;
@@ -35,6 +38,8 @@ pub use estimate::{estimate, estimate_chart};
 pub use explanation::explanation;
 pub use figures::figures;
 pub use metrics::metrics;
+pub use plan::plan;
+pub(crate) use plan::plan_sentences;
 pub use posterior::posterior;
 pub(crate) use protocol::brief;
 pub use protocol::summary;

@@ -1,0 +1,363 @@
+//! The job `randomise_study`: a table of people to one file of reports for each collection, on the users' side.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sottovoce::{Observer, Progress};
+use sottovoce_collect::files::FileFormat;
+use sottovoce_collect::files::inputs::{Input, refuse_as_output};
+use sottovoce_collect::files::report_reader::ReportFile;
+use sottovoce_collect::files::report_writer::ReportWriter;
+use sottovoce_collect::files::values::TableReader;
+use sottovoce_collect::header::Header;
+use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
+use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
+
+use super::file::{Strategy, StudyFile};
+use super::problem::StudyProblem;
+use super::study::{Collection, Study, together};
+use crate::contract::{Number, Whole, number, optional_whole};
+use crate::error::Result;
+use crate::randomise::{OnError, RandomiseReport, unwritable};
+use crate::source::{Source, Written};
+
+/// What to randomise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomiseStudyRequest {
+    /// The study, with a complete plan.
+    pub study: Written<StudyFile>,
+    /// The table of people, or `-` for standard input: CSV, JSON Lines or Parquet with the columns of the questions.
+    pub people: String,
+    /// Which round this is, if there are several.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(with = "Option<Whole>")]
+    pub round: Option<u64>,
+    /// What to do with a person whose answer is none of its question.
+    #[serde(default)]
+    pub on_error: OnError,
+    /// A seed that makes the reports predictable, for tests.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(with = "Option<Whole>")]
+    pub insecure_test_seed: Option<u64>,
+    /// The format of the files of reports.
+    #[serde(default)]
+    pub file_format: ReportFormat,
+    /// The directory of the files of reports; it is created if it does not exist.
+    pub output: PathBuf,
+}
+
+/// The formats of files of reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportFormat {
+    /// Comma-separated values.
+    #[default]
+    Csv,
+    /// JSON Lines.
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl ReportFormat {
+    fn extension(self) -> &'static str {
+        match self {
+            ReportFormat::Csv => "csv",
+            ReportFormat::Jsonl => "jsonl",
+            ReportFormat::Parquet => "parquet",
+        }
+    }
+
+    fn format(self) -> FileFormat {
+        match self {
+            ReportFormat::Csv => FileFormat::Csv,
+            ReportFormat::Jsonl => FileFormat::JsonLines,
+            ReportFormat::Parquet => FileFormat::Parquet,
+        }
+    }
+}
+
+/// A valid request to randomise a study.
+#[derive(Clone, Debug)]
+pub struct RandomiseStudyJob {
+    request: RandomiseStudyRequest,
+    study: Study,
+    strategy: Strategy,
+    streams: Vec<Stream>,
+    people: Input,
+}
+
+/// A collection, how it is drawn, and where its reports go.
+#[derive(Clone, Debug)]
+struct Stream {
+    collection: Collection,
+    randomiser: Randomiser,
+    format: FileFormat,
+    output: PathBuf,
+    seed: Option<u64>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RandomiseStudyReport {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Which round it was, if there are several.
+    pub round: Option<u64>,
+    /// How many people reported.
+    pub people: u64,
+    /// How many were left out.
+    pub skipped: u64,
+    /// How many of them for which reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub skipped_by_problem: BTreeMap<ValueProblem, u64>,
+    /// The lines of the first few people who were left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped_lines: Vec<u64>,
+    /// The exact LDP level of all that one person reports in this round.
+    #[serde(serialize_with = "number")]
+    #[schemars(with = "Number")]
+    pub realised_ldp: f64,
+    /// Whether the reports follow from a test seed, and tell their values to anybody who knows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub insecure: bool,
+    /// The directory of the reports.
+    pub output: String,
+    /// What was written for each collection.
+    pub collections: Vec<CollectionReports>,
+}
+
+/// The reports of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CollectionReports {
+    /// The collection.
+    pub name: String,
+    /// What was written.
+    #[serde(flatten)]
+    pub written: RandomiseReport,
+}
+
+impl RandomiseStudyRequest {
+    /// Randomises a table of people with the operating system's randomness, to CSV files in a directory.
+    pub fn of(study: impl Into<Written<StudyFile>>, people: &str, output: impl Into<PathBuf>) -> Self {
+        RandomiseStudyRequest {
+            study: study.into(),
+            people: people.to_owned(),
+            round: None,
+            on_error: OnError::Stop,
+            insecure_test_seed: None,
+            file_format: ReportFormat::Csv,
+            output: output.into(),
+        }
+    }
+
+    /// The job, if the study is valid and planned, its protocols can be sampled, and no output is a file that is read or has reports of another study.
+    ///
+    /// # Errors
+    /// What is not so.
+    pub fn check(&self) -> Result<RandomiseStudyJob> {
+        let study = self.study.check()?;
+        let collections = study.collections()?;
+        let people = match self.people.as_str() {
+            "-" => Input::StandardInput,
+            path => Input::File(path.into()),
+        };
+        let mut streams = Vec::new();
+        for (g, collection) in collections.into_iter().enumerate() {
+            let stem = stem(&study, &collection.name, self.round)?;
+            let output = self.output.join(format!("{stem}.{}", self.file_format.extension()));
+            let read = [people.clone()].into_iter().chain(study_file(&self.study));
+            refuse_as_output(read.collect::<Vec<_>>().iter(), &output)?;
+            refuse_other(&study, &collection, &output)?;
+            let randomiser = Randomiser::new(&collection.protocol.named.protocol)?;
+            let seed = self.insecure_test_seed.map(|seed| derived(seed, g as u64));
+            let format = self.file_format.format();
+            streams.push(Stream { collection, randomiser, format, output, seed });
+        }
+        // There are no collections without one.
+        let strategy = study.file.plan.strategy.unwrap_or(Strategy::Split);
+        Ok(RandomiseStudyJob { request: self.clone(), study, strategy, streams, people })
+    }
+}
+
+/// The file that a study was written in, if it was.
+fn study_file(study: &Written<StudyFile>) -> Option<Input> {
+    match &study.source {
+        Source::File(path) => Some(Input::File(path.clone())),
+        Source::StandardInput => Some(Input::StandardInput),
+        _ => None,
+    }
+}
+
+/// The seed of one of the streams that a test seed stands for: different ones, so that the reports of a person are independent.
+fn derived(seed: u64, stream: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(stream)
+}
+
+/// The name of the files of a collection, without what says their format.
+pub(super) fn stem(study: &Study, collection: &str, round: Option<u64>) -> Result<String> {
+    let rounds = study.file.plan.rounds;
+    let problem = match round {
+        None if rounds == 1 => return Ok(collection.to_owned()),
+        None => StudyProblem::WhichRound { rounds },
+        Some(round) if round == 0 || round > rounds => StudyProblem::NoRound { round, rounds },
+        Some(_) if rounds == 1 => return Ok(collection.to_owned()),
+        Some(round) => return Ok(format!("{collection}.round-{round}")),
+    };
+    Err(problem.found_in(&study.source))
+}
+
+/// Refuses a file of reports that belongs to another version of the study.
+pub(super) fn refuse_other(study: &Study, collection: &Collection, file: &Path) -> Result<()> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    let Ok(opened) = ReportFile::open(&Input::File(file.to_owned())) else { return Ok(()) };
+    let other =
+        opened.header().is_some_and(|header| header.fingerprint != collection.protocol.identity.fingerprint);
+    if !other {
+        return Ok(());
+    }
+    let file = Input::File(file.to_owned()).to_string();
+    Err(StudyProblem::Changed { file, collection: collection.name.clone() }.found_in(&study.source))
+}
+
+impl RandomiseStudyJob {
+    /// Writes the reports, while the observer hears how many people there are. Until all reports are on the disk, previous files are untouched.
+    ///
+    /// # Errors
+    /// A file cannot be read or written, an answer is none of its question, or the observer stops the job.
+    pub fn run(&self, observer: Observer<'_>) -> Result<RandomiseStudyReport> {
+        let directory = &self.request.output;
+        let created = !directory.exists();
+        fs::create_dir_all(directory).map_err(|error| unwritable(directory, error))?;
+        let done = self.write(observer);
+        if done.is_err() && created {
+            // Only if it is empty; what else is there is not ours.
+            let _ = fs::remove_dir(directory);
+        }
+        done
+    }
+
+    fn write(&self, observer: Observer<'_>) -> Result<RandomiseStudyReport> {
+        let domains: Vec<Domain> =
+            self.study.file.questions.iter().map(|question| question.domain()).collect();
+        let columns =
+            self.study.file.questions.iter().map(|question| question.column()).zip(&domains).collect();
+        let reader = TableReader { columns, skip: self.request.on_error == OnError::Skip };
+        let mut writers = self.streams.iter().map(Stream::writer).collect::<Result<Vec<_>>>()?;
+        let mut batches: Vec<Batches<'_>> = self.streams.iter().map(Stream::batches).collect();
+        let (mut people, mut sent, mut drawn) = (0, vec![0; self.streams.len()], 0);
+        let skipped = reader.read(&self.people, &mut |rows| {
+            people += (rows.len() / domains.len()) as u64;
+            let answers = self.answers(rows, drawn)?;
+            drawn += 1;
+            for (g, values) in answers.iter().enumerate() {
+                sent[g] += values.len() as u64;
+                let reports = batches[g].reports(values)?;
+                writers[g].write(&reports).map_err(|error| unwritable(&self.streams[g].output, error))?;
+            }
+            match observer(&Progress::Randomising { reports: people }).is_break() {
+                true => Err(sottovoce::Error::Stopped.into()),
+                false => Ok(()),
+            }
+        })?;
+        if people == 0 && skipped.total() > 0 {
+            return Err(CollectError::NothingSent { skipped: skipped.total() }.into());
+        }
+        let mut files = Vec::new();
+        for (writer, stream) in writers.into_iter().zip(&self.streams) {
+            files.push(writer.finish().map_err(|error| unwritable(&stream.output, error))?);
+        }
+        Replacement::finish_all(files).map_err(|error| unwritable(&self.request.output, error))?;
+        let levels: Vec<f64> = self.streams.iter().map(Stream::level).collect();
+        Ok(RandomiseStudyReport {
+            strategy: self.strategy,
+            round: self.request.round,
+            people,
+            skipped: skipped.total(),
+            skipped_by_problem: skipped.counts,
+            skipped_lines: skipped.lines,
+            realised_ldp: together(self.strategy, &levels),
+            insecure: self.request.insecure_test_seed.is_some(),
+            output: self.request.output.to_string_lossy().into_owned(),
+            collections: self.streams.iter().zip(sent).map(|(stream, sent)| stream.report(sent)).collect(),
+        })
+    }
+
+    /// The combinations of answers of a batch of people, for each collection those of the people who report on it.
+    fn answers(&self, rows: &[usize], batch: u64) -> Result<Vec<Vec<usize>>, CollectError> {
+        let questions = self.study.file.questions.len();
+        let mut answers = vec![Vec::new(); self.streams.len()];
+        let chances = (self.strategy == Strategy::Sample).then(|| self.chances());
+        // Who answers what says nothing about the answers; still nobody should know it beforehand.
+        let seed = self.request.insecure_test_seed.map(|seed| derived(seed, self.streams.len() as u64));
+        let mut generator = Generator::new(randomness(seed), batch)?;
+        for row in rows.chunks_exact(questions) {
+            let chosen = chances.as_ref().map(|chances| {
+                let word = generator.word();
+                chances.iter().position(|chance| word < *chance).unwrap_or(chances.len())
+            });
+            for (g, group) in self.study.groups.iter().enumerate() {
+                if chosen.is_none_or(|chosen| chosen == g) {
+                    answers[g].push(group.cell(group.questions.iter().map(|question| row[*question])));
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
+    fn chances(&self) -> Vec<u64> {
+        let shares = self.streams.iter().map(|stream| stream.collection.share.unwrap_or(0.0));
+        let sums = shares.scan(0.0, |sum, share| {
+            *sum += share;
+            Some(*sum)
+        });
+        // A conversion to a whole number ends at the largest one.
+        let mut chances: Vec<u64> = sums.map(|sum| (sum * 2f64.powi(64)) as u64).collect();
+        chances.pop();
+        chances
+    }
+}
+
+fn randomness(seed: Option<u64>) -> Randomness {
+    seed.map_or(Randomness::System, Randomness::InsecureTestSeed)
+}
+
+impl Stream {
+    fn writer(&self) -> Result<ReportWriter<Replacement>> {
+        let unwritable = |error| unwritable(&self.output, error);
+        let header = Header::new(&self.collection.protocol.identity, self.seed);
+        let file = Replacement::create(&self.output).map_err(unwritable)?;
+        Ok(ReportWriter::new(file, self.format, self.randomiser.layout().clone(), &header)
+            .map_err(unwritable)?)
+    }
+
+    fn batches(&self) -> Batches<'_> {
+        Batches::new(&self.randomiser, randomness(self.seed))
+    }
+
+    fn level(&self) -> f64 {
+        self.randomiser.realised().loss.level()
+    }
+
+    fn report(&self, reports: u64) -> CollectionReports {
+        let written = RandomiseReport {
+            reports,
+            skipped: 0,
+            skipped_by_problem: BTreeMap::new(),
+            skipped_lines: Vec::new(),
+            realised_ldp: self.level(),
+            insecure: self.seed.is_some(),
+            fingerprint: self.collection.protocol.identity.fingerprint.clone(),
+            output: self.output.to_string_lossy().into_owned(),
+        };
+        CollectionReports { name: self.collection.name.clone(), written }
+    }
+}
