@@ -744,6 +744,21 @@ const REPORTING: [(&str, &[&str]); 22] = [
     ("choose", &["choose", "--a", "3", "--n", "20", "--epsilon", "2", "--method", "asymptote"]),
     ("explain", &["explain", "s_mu"]),
     ("budget", &["budget", "-p", "grr:a=3,eps=0.5", "-p", "oue:a=3,eps=1", "--epsilon", "2"]),
+    ("rounds", &["budget", "-p", "grr:a=3,eps=0.5", "--times", "10", "--epsilon", "2"]),
+    (
+        "memoised",
+        &[
+            "budget",
+            "-p",
+            "oue:a=8,eps=1",
+            "--then",
+            "ue:a=8,kappa=0.75,lambda=0.25",
+            "--times",
+            "30",
+            "--min-average-privacy",
+            "0.9",
+        ],
+    ),
 ];
 
 /// Numbers of programs with eight digits: what is beyond is rounding, and differs between machines.

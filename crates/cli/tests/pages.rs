@@ -38,6 +38,8 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("frontier", "design --a 3 --frontier --points 3", 1),
         ("choose", "choose --a 3 --n 20 --epsilon 2", 1),
         ("budget", "budget -p grr:a=3,eps=0.5 -p oue:a=3,eps=1 --epsilon 2 --min-average-privacy 0.5", 2),
+        ("rounds", "budget -p grr:a=3,eps=0.5 --times 10 --epsilon 2", 2),
+        ("memoised", "budget -p oue:a=8,eps=1 --then ue:a=8,kappa=0.75,lambda=0.25 --times 30", 2),
         ("estimate", &estimate, 1),
         ("labels", &labels, 1),
         ("metrics", "metrics -p grr:a=3,eps=1 --n 10", 1),

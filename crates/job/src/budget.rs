@@ -4,14 +4,16 @@
 //! LDP(Q¹ × … × Qᵏ) ≤ Σ_j LDP(Qʲ)          1 − S_μ(Q¹ × … × Qᵏ) ≤ Σ_j (1 − S_μ(Qʲ))        [paper, Prop. "privacy budget"]
 //! ```
 //! The sums are what an accountant writes down; what the reports together really tell is exact where their outputs can be visited.
+//! Rounds of one protocol, with fresh or memoised noise, have methods of their own ([`sottovoce::metric::Rounds`]).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use sottovoce::metric::{Absence, Answer, Settings};
+use sottovoce::metric::{Absence, Answer, MAX_ROUNDS, Rounds, Settings};
 use sottovoce::{Analysis, Evaluation, Metric, Observer, Prior, Protocol};
 
 use crate::contract::{
-    AnswerFields, Number, OneOrMore, Whole, answer, answers, one_or_more, optional_number, whole,
+    AnswerFields, Number, OneOrMore, Whole, answer, answers, one_or_more, optional_number, optional_whole,
+    whole,
 };
 use crate::error::{Error, Result};
 use crate::source::Written;
@@ -25,6 +27,13 @@ pub struct BudgetRequest {
     #[serde(deserialize_with = "one_or_more::<_, Written<ProtocolSpec>, _>")]
     #[schemars(with = "OneOrMore<Written<ProtocolSpec>>")]
     pub protocol: Vec<Written<ProtocolSpec>>,
+    /// Memoised noise: the report of `protocol` is drawn once, and each round draws a report of this protocol from it.
+    #[serde(default)]
+    pub then: Option<Written<ProtocolSpec>>,
+    /// Number of rounds, each with a report of every protocol. With `then` one, if not given.
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(with = "Option<Whole>")]
+    pub times: Option<u64>,
     /// The prior.
     #[serde(default)]
     pub prior: Written<PriorSpec>,
@@ -46,6 +55,7 @@ pub struct BudgetJob {
     protocols: Vec<NamedProtocol>,
     /// All of them on the same value.
     product: Protocol,
+    repetition: Option<(Repetition, Rounds)>,
     prior_spec: PriorSpec,
     prior: Prior,
     epsilon: Option<f64>,
@@ -58,6 +68,9 @@ pub struct BudgetJob {
 pub struct BudgetReport {
     /// The protocols, with all sizes filled in.
     pub protocols: Vec<ProtocolSpec>,
+    /// How they are repeated.
+    #[serde(rename = "rounds", skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<Repetition>,
     /// The prior.
     pub prior: PriorSpec,
     /// The worst case.
@@ -66,6 +79,29 @@ pub struct BudgetReport {
     /// On average.
     #[serde(rename = "s_mu")]
     pub average: Account,
+}
+
+/// Several rounds about the same value.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Repetition {
+    /// Number of rounds.
+    pub times: u64,
+    /// What each round draws from the permanent report; none if each round draws from the value, with fresh noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<ProtocolSpec>,
+    /// Whether each bit of a report is drawn from that bit of the permanent report.
+    pub bit_by_bit: bool,
+}
+
+/// Privacy after some rounds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AfterRounds {
+    /// Number of rounds; null for the limit of many.
+    pub rounds: Option<u64>,
+    /// The value.
+    #[serde(flatten, serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
+    pub answer: Answer,
 }
 
 /// One kind of privacy: what each protocol has, what all together have, and what is left of the limit.
@@ -78,11 +114,14 @@ pub struct Account {
     #[serde(serialize_with = "answers")]
     #[schemars(with = "Vec<AnswerFields>")]
     pub each: Vec<Answer>,
-    /// Of all together.
+    /// After 1, 2, 5, 10, … rounds and in the limit, if there are rounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<AfterRounds>,
+    /// Of all together, after all rounds.
     #[serde(serialize_with = "answer")]
     #[schemars(with = "AnswerFields")]
     pub together: Answer,
-    /// The bound of the proposition.
+    /// The bound of the proposition; with memoised noise, the permanent report.
     #[serde(serialize_with = "bound_fields")]
     #[schemars(with = "BoundFields")]
     pub bound: Result<Evaluation, Absence>,
@@ -133,10 +172,11 @@ fn bound_fields<S: Serializer>(
 }
 
 impl Account {
-    fn new(metric: Metric, each: Vec<Answer>, together: Answer, limit: Option<f64>) -> Self {
-        let bound = bound(metric, &each);
+    /// `times` is how often each protocol draws from the value.
+    fn new(metric: Metric, each: Vec<Answer>, times: u64, together: Answer, limit: Option<f64>) -> Self {
+        let bound = bound(metric, &each, times);
         let left = limit.map(|limit| Left::new(metric, limit, &together, bound.as_ref().ok()));
-        Account { metric, each, together, bound, limit, left }
+        Account { metric, each, after: vec![], together, bound, limit, left }
     }
 }
 
@@ -159,14 +199,22 @@ impl Left {
 impl BudgetRequest {
     /// What protocols spend under the Jeffreys prior, without limits.
     pub fn of(protocol: Vec<Written<ProtocolSpec>>) -> Self {
-        let prior = Written::default();
-        BudgetRequest { protocol, prior, epsilon: None, min_average_privacy: None, seed: 0 }
+        BudgetRequest {
+            protocol,
+            then: None,
+            times: None,
+            prior: Written::default(),
+            epsilon: None,
+            min_average_privacy: None,
+            seed: 0,
+        }
     }
 
     /// The job, if all of it is valid.
     ///
     /// # Errors
-    /// There is no protocol, one of them, the prior or a limit is out of range, or the protocols have different numbers of values.
+    /// There is no protocol, one of them, the prior, a limit or the number of rounds is out of range, the protocols have different
+    /// numbers of values, or there is not exactly one permanent report whose outputs the next protocol accepts.
     pub fn check(&self) -> Result<BudgetJob> {
         self.check_limits()?;
         let same = |l: &Written<ProtocolSpec>, r: &Written<ProtocolSpec>| l.spec == r.spec;
@@ -175,6 +223,7 @@ impl BudgetRequest {
         let all = Written::from(ProtocolSpec::from(ProtocolKind::Product { factors }));
         let product = all.check(&self.prior.spec)?.protocol;
         Ok(BudgetJob {
+            repetition: self.repetition(&protocols, &product)?,
             protocols,
             prior: self.prior.check(product.inputs())?,
             product,
@@ -183,6 +232,30 @@ impl BudgetRequest {
             min_average_privacy: self.min_average_privacy,
             settings: Settings { seed: self.seed, ..Settings::default() },
         })
+    }
+
+    fn repetition(
+        &self,
+        protocols: &[NamedProtocol],
+        product: &Protocol,
+    ) -> Result<Option<(Repetition, Rounds)>> {
+        let Some(times) = self.times.or(self.then.as_ref().map(|_| 1)) else { return Ok(None) };
+        if !(1..=MAX_ROUNDS).contains(&times) {
+            let (value, allowed) = (times.to_string(), "between 1 and 10000");
+            return Err(Error::Setting { name: "times", value, allowed });
+        }
+        let then = self.then.as_ref().map(|then| then.check(&self.prior.spec)).transpose()?;
+        let rounds = match (protocols, &then) {
+            ([only], Some(then)) => Rounds::memoised(only.protocol.clone(), then.protocol.clone())?,
+            (_, Some(_)) => {
+                let (value, allowed) = (format!("after {} protocols", protocols.len()), "after one protocol");
+                return Err(Error::Setting { name: "then", value, allowed });
+            }
+            ([only], None) => Rounds::fresh(only.protocol.clone()),
+            (_, None) => Rounds::fresh(product.clone()),
+        };
+        let (then, bit_by_bit) = (then.map(|named| named.spec), rounds.bit_by_bit());
+        Ok(Some((Repetition { times, then, bit_by_bit }, rounds)))
     }
 
     fn check_limits(&self) -> Result<()> {
@@ -211,6 +284,7 @@ impl BudgetJob {
     pub fn run(&self, observer: Observer<'_>) -> Result<BudgetReport> {
         Ok(BudgetReport {
             protocols: self.protocols.iter().map(|named| named.spec.clone()).collect(),
+            repetition: self.repetition.as_ref().map(|(repetition, _)| repetition.clone()),
             prior: self.prior_spec.clone(),
             worst_case: self.account(Metric::LocalPrivacyLevel, self.epsilon, observer)?,
             average: self.account(Metric::AveragePrivacy, self.min_average_privacy, observer)?,
@@ -225,8 +299,35 @@ impl BudgetJob {
         };
         let same = |l: &NamedProtocol, r: &NamedProtocol| l.protocol == r.protocol;
         let each = each_once(&self.protocols, same, |named| Ok(answer(&named.protocol)))?;
-        Ok(Account::new(metric, each, answer(&self.product), limit))
+        let Some((repetition, rounds)) = &self.repetition else {
+            return Ok(Account::new(metric, each, 1, answer(&self.product), limit));
+        };
+        let mut after: Vec<AfterRounds> = Vec::new();
+        for times in schedule(repetition.times) {
+            let answer = match metric {
+                Metric::LocalPrivacyLevel => rounds.level(times),
+                _ => rounds.average_privacy(times, &self.prior, &self.settings),
+            };
+            after.push(AfterRounds { rounds: Some(times), answer });
+        }
+        // Unwrap safety: the schedule ends with all rounds.
+        let together = after.last().unwrap().answer.clone();
+        let answer = match metric {
+            Metric::LocalPrivacyLevel => rounds.level_limit(),
+            _ => rounds.average_privacy_limit(&self.prior, &self.settings),
+        };
+        after.push(AfterRounds { rounds: None, answer });
+        // The permanent report is drawn once, and nothing tells more than it does.
+        let draws = if repetition.then.is_some() { 1 } else { repetition.times };
+        Ok(Account { after, ..Account::new(metric, each, draws, together, limit) })
     }
+}
+
+/// 1, 2, 5, 10, 20, 50, … below `times`, then `times`.
+fn schedule(times: u64) -> Vec<u64> {
+    let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
+    let round = decades.take_while(|decade| *decade < times).flat_map(|decade| [1, 2, 5].map(|m| m * decade));
+    round.filter(|rounds| *rounds < times).chain([times]).collect()
 }
 
 /// A difference smaller than this, relative to the limit, is rounding.
@@ -249,8 +350,9 @@ fn each_once<T, U: Clone>(
     Ok(found)
 }
 
-/// `Σ LDP`, or `1 − Σ (1 − S_μ)` where that is positive. Of a bracket the less private end counts.
-fn bound(metric: Metric, each: &[Answer]) -> Result<Evaluation, Absence> {
+/// `Σ LDP`, or `1 − Σ (1 − S_μ)` where that is positive, with each protocol used `times` times. Of a bracket the less private end
+/// counts.
+fn bound(metric: Metric, each: &[Answer], times: u64) -> Result<Evaluation, Absence> {
     let mut sum = Evaluation::closed_form(0.0, 0);
     for answer in each {
         let number = match (&answer.value, answer.number()) {
@@ -268,6 +370,7 @@ fn bound(metric: Metric, each: &[Answer]) -> Result<Evaluation, Absence> {
         };
         sum = sum.plus(spent);
     }
+    let sum = sum.times(times as f64);
     Ok(match metric {
         Metric::LocalPrivacyLevel => sum,
         _ => Evaluation::new((1.0 - sum.value).max(0.0), sum.error, sum.method),
@@ -377,6 +480,52 @@ mod tests {
         let (low, high) = average.together.bracket().unwrap();
         let (one, bound) = (average.each[0].number().unwrap().value, average.bound.unwrap().value);
         assert!((high - one).abs() < 1e-12 && (low - bound).abs() < 1e-12, "{low} {high} {one} {bound}");
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_listed_protocol() {
+        let rounds = |times| BudgetRequest { times: Some(times), ..request(&["grr:a=3,eps=0.7"]) };
+        let report = run(&rounds(7));
+        let seen: Vec<_> = report.worst_case.after.iter().map(|after| after.rounds).collect();
+        assert_eq!(seen, [Some(1), Some(2), Some(5), Some(7), None]);
+        let by_list = super::tests::report(&["grr:a=3,eps=0.7"; 7]);
+        for (one, other) in [(&report.worst_case, &by_list.worst_case), (&report.average, &by_list.average)] {
+            let (one_together, other_together) = (one.together.number(), other.together.number());
+            assert!((one_together.unwrap().value - other_together.unwrap().value).abs() < 1e-12);
+            let (one_bound, other_bound) = (one.bound.as_ref().unwrap(), other.bound.as_ref().unwrap());
+            assert!((one_bound.value - other_bound.value).abs() < 1e-12);
+        }
+        assert_eq!(schedule(1), [1]);
+        assert_eq!(schedule(100), [1, 2, 5, 10, 20, 50, 100]);
+        assert!(rounds(0).check().is_err() && rounds(10_001).check().is_err());
+    }
+
+    #[test]
+    fn memoised_rounds_spend_at_most_the_permanent_report() {
+        let then = |spec: &str| Some(read_protocol(spec).unwrap());
+        let prior = read_prior("jeffreys").unwrap();
+        for (permanent, each) in
+            [("grr:a=50,eps=1", "grr:a=50,eps=4"), ("oue:a=50,eps=1", "ue:a=50,kappa=0.75,lambda=0.25")]
+        {
+            let request = BudgetRequest {
+                then: then(each),
+                times: Some(30),
+                prior: prior.clone(),
+                ..request(&[permanent])
+            };
+            let report = run(&request);
+            assert_eq!(report.repetition.as_ref().unwrap().bit_by_bit, permanent.starts_with("oue"));
+            for account in [&report.worst_case, &report.average] {
+                let (together, bound) = (account.together.number().unwrap(), account.bound.as_ref().unwrap());
+                assert!(!account.together.bracketed && (together.value - bound.value).abs() < 0.05);
+                let limit = account.after.last().unwrap().answer.number().unwrap();
+                assert!((limit.value - bound.value).abs() < 1e-12);
+            }
+        }
+        let two = BudgetRequest { then: then("grr:a=3,eps=1"), ..request(&["grr:a=3,eps=1"; 2]) };
+        assert!(matches!(two.check(), Err(Error::Setting { name: "then", .. })));
+        let misfit = BudgetRequest { then: then("grr:a=4,eps=1"), ..request(&["grr:a=3,eps=1"]) };
+        assert!(misfit.check().is_err());
     }
 
     #[test]

@@ -15,7 +15,17 @@ Examples:
 
   sottovoce budget -p monday.json -p tuesday.json --min-average-privacy 0.5
       Whether both collections together keep at least half of each user's private
-      information hidden.";
+      information hidden.
+
+  sottovoce budget -p grr:a=8,eps=0.5 --times 10
+      What ten rounds with fresh noise spend, and what infinitely many would.
+
+  sottovoce budget -p grr:a=8,eps=1 --then grr:a=8,eps=2 --times 365
+      The same if a first report is remembered and each day's report is drawn from
+      it: never more than the first report.
+
+  sottovoce budget -p oue:a=8,eps=1 --then ue:a=8,kappa=0.75,lambda=0.25 --times 365
+      Bit by bit, as RAPPOR does.";
 
 /// What several protocols on the same value spend together.
 #[derive(Debug, Args)]
@@ -24,6 +34,13 @@ pub(crate) struct BudgetArguments {
     /// A protocol: a file, inline JSON, or a shorthand; repeat the flag for each collection of the same value
     #[arg(short, long = "protocol", value_name = "P", allow_hyphen_values = true, required = true)]
     protocols: Vec<String>,
+    /// Memoised noise: the report of P is drawn once and remembered, and each round draws a report of Q from it; if both are
+    /// unary encodings, bit by bit
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    then: Option<String>,
+    /// Number of rounds about the same value; shows what 1, 2, 5, 10, … rounds spend, and infinitely many
+    #[arg(long, value_name = "K")]
+    times: Option<u64>,
     /// What is believed about the distribution of the values: a file, inline JSON, or a shorthand
     #[arg(short = 'r', long, value_name = "R", default_value = "jeffreys")]
     prior: String,
@@ -49,6 +66,8 @@ pub(crate) fn run(arguments: &BudgetArguments) -> Result {
 fn request(arguments: &BudgetArguments) -> JobResult<BudgetRequest> {
     Ok(BudgetRequest {
         protocol: arguments.protocols.iter().map(|p| read_protocol(p)).collect::<JobResult<_>>()?,
+        then: arguments.then.as_deref().map(read_protocol).transpose()?,
+        times: arguments.times,
         prior: read_prior(&arguments.prior)?,
         epsilon: arguments.epsilon,
         min_average_privacy: arguments.min_average_privacy,

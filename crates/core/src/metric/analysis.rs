@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use super::answer::{Answer, Value};
+use super::answer::{Answer, BRACKETED, Value};
 use super::average_privacy::Leakage;
 use super::bridged::Bridged;
 use super::finite_users::{FiniteUsers, Question, shortfall};
@@ -41,10 +41,6 @@ impl Settings {
         self.tolerance.unwrap_or(1e-4)
     }
 }
-
-/// The warning for a number that is only bracketed.
-const BRACKETED: &str = "there are too many outputs to visit: known is only a bracket, between what one of the combined reports tells alone and what \
-                         all of them can tell at most";
 
 /// A protocol under a prior. Quantities that several metrics need are computed once.
 pub struct Analysis<'a> {
@@ -266,10 +262,7 @@ impl<'a> Analysis<'a> {
             _ => ((-high).exp(), (-low).exp()),
         });
         match ends.filter(|(_, high)| high.is_finite()) {
-            Some((low, high)) => {
-                let middle = Evaluation::new((low + high) / 2.0, (high - low) / 2.0, Method::ClosedForm);
-                Answer { warning: Some(BRACKETED.into()), bracketed: true, ..Ok(middle).into() }
-            }
+            Some((low, high)) => Answer::between(low, high, Method::ClosedForm),
             None => exact.map_err(Absence::from).into(),
         }
     }

@@ -3,6 +3,10 @@
 use crate::model::absence::Absence;
 use crate::model::evaluation::{Evaluation, Method};
 
+/// The warning for a number that is only bracketed.
+pub(super) const BRACKETED: &str = "there are too many outputs to visit: known is only a bracket, between what one of the combined reports tells alone and what \
+                         all of them can tell at most";
+
 /// The value of a metric with its method, or why it does not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -30,6 +34,12 @@ impl Answer {
     /// A value without a warning.
     pub fn of(value: Value) -> Self {
         Answer { value: Ok(value), warning: None, bracketed: false }
+    }
+
+    /// A number of which only the smallest and the largest possible value are known.
+    pub(super) fn between(low: f64, high: f64, method: Method) -> Self {
+        let middle = Evaluation::new((low + high) / 2.0, (high - low) / 2.0, method);
+        Answer { warning: Some(BRACKETED.into()), bracketed: true, ..Ok(middle).into() }
     }
 
     /// The ends of the bracket, if the value is only bracketed.

@@ -80,7 +80,7 @@ pub struct Leakage {
 }
 
 impl Leakage {
-    fn exact(evaluation: Evaluation) -> Self {
+    pub(super) fn exact(evaluation: Evaluation) -> Self {
         Leakage { evaluation, bracketed: false }
     }
 
@@ -122,7 +122,7 @@ pub fn private_leakage(protocol: &Protocol, prior: &Prior, settings: &Settings) 
 }
 
 /// The average of an information over the components of the prior.
-fn average(
+pub(super) fn average(
     prior: &Prior,
     settings: &Settings,
     information: &(dyn Fn(&Component) -> Result<Leakage, Absence> + Sync),

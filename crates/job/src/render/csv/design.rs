@@ -99,7 +99,7 @@ pub fn choose(report: &ChooseReport) -> String {
     table(header.map(String::from).to_vec(), rows.collect::<Vec<_>>().into_iter())
 }
 
-/// The report of the job `budget`: one line for each protocol and metric, then all together, the bound and what is left.
+/// The report of the job `budget`: one line for each protocol and metric, then for each number of rounds, all together, the bound and what is left.
 pub fn budget(report: &BudgetReport) -> String {
     let header = ["what", "metric", "value", "error", "method", "reason", "warning"].map(String::from);
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -109,6 +109,10 @@ pub fn budget(report: &BudgetReport) -> String {
         };
         for (protocol, each) in report.protocols.iter().zip(&account.each) {
             add(summary(protocol), answer(each));
+        }
+        for after in &account.after {
+            let rounds = after.rounds.map_or("limit".into(), |rounds| rounds.to_string());
+            add(format!("after {rounds}"), answer(&after.answer));
         }
         add("together".into(), answer(&account.together));
         if let Ok(bound) = &account.bound {

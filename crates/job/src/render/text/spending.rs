@@ -1,7 +1,7 @@
-//! What several protocols spend together, as a chart.
+//! What several protocols or rounds spend together, as a chart.
 
 use sottovoce::metric::Answer;
-use sottovoce::{Evaluation, Metric};
+use sottovoce::{Evaluation, Method, Metric};
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
 use crate::budget::{Account, BudgetReport};
@@ -46,6 +46,56 @@ pub(super) fn spending(report: &BudgetReport, account: &Account) -> Option<Chart
     Some(chart.saying(format!(
         "Top: the sum of what each protocol spends alone. Bottom: what their reports on the same value spend together, which is never more.{limit}"
     )))
+}
+
+/// What is spent after each number of rounds, with what is spent in the limit and the limit that was set; none if fewer than two
+/// values are known.
+pub(super) fn rounds(report: &BudgetReport, account: &Account) -> Option<Chart> {
+    let point = |(rounds, answer): (u64, &Answer)| {
+        let e = answer.number()?;
+        let ends = match answer.bracket() {
+            None if e.method == Method::MonteCarlo => {
+                Some((e.value - 2.0 * e.error, e.value + 2.0 * e.error))
+            }
+            ends => ends,
+        };
+        let interval = ends.map(|(low, high)| {
+            let (one, other) = (spent_of(account, low), spent_of(account, high));
+            (one.min(other), one.max(other))
+        });
+        let y = spent(account, e);
+        let note = Some(format!("{} after {rounds} rounds", rounded(y, 4)));
+        Some(Point { x: rounds as f64, y, interval, label: None, note }).filter(|point| point.y.is_finite())
+    };
+    let after = account.after.iter().filter_map(|after| Some((after.rounds?, &after.answer)));
+    let points: Vec<Point> = after.filter_map(point).collect();
+    let (first, last) = (points.first()?.x, points.last()?.x);
+    let level = |name: &str, y: f64| Series::line(name, [(first, y), (last, y)]).as_reference();
+    let in_the_end = account.after.last()?.answer.number().map(|e| spent(account, e));
+    let (title, unit) = words(account.metric);
+    let mut chart = Chart::new(
+        format!("{title}, round after round"),
+        Axis::new("rounds", Scale::Logarithmic),
+        Axis::new(unit, Scale::Linear),
+    )
+    .with(Series::new("spent", Form::Line, points));
+    let mut caption = String::from("What all reports so far spend together.");
+    if let Some(y) = in_the_end.filter(|y| y.is_finite()) {
+        chart = chart.with(level("after infinitely many", y));
+        caption += " It never exceeds the dashed line, which infinitely many rounds approach.";
+    } else {
+        caption += " It grows without bound.";
+    }
+    if let Some(limit) = account.limit {
+        chart = chart.with(level("limit", spent_of(account, limit)));
+        caption += " Rounds below the line of the limit are within it.";
+    }
+    let protocols = report.protocols.iter().map(brief).collect::<Vec<_>>().join(", ");
+    let noise = match report.repetition.as_ref().and_then(|repetition| repetition.then.as_ref()) {
+        Some(then) => format!("{protocols}, remembered, then {}", brief(then)),
+        None => format!("{protocols}, fresh noise"),
+    };
+    (first < last).then(|| chart.under(noise).saying(caption))
 }
 
 /// The level in the worst case, and the percentage that is revealed on average.
