@@ -152,6 +152,16 @@ impl TallyJob {
     /// # Errors
     /// A file cannot be read or written, is not complete or of another protocol, none of its reports fits, or the observer stops the job.
     pub fn run(&self, observer: Observer<'_>) -> Result<TallyReport> {
+        let (protocol, tally) = self.count(observer)?;
+        write(&tally, &protocol, &self.request.output)?;
+        Ok(TallyReport::new(&tally, &protocol, &self.request.output, &self.inputs))
+    }
+
+    /// Counts the reports without writing anything: for programs that go on with the tally.
+    ///
+    /// # Errors
+    /// As for [`run`](TallyJob::run), but for the output.
+    pub fn count(&self, observer: Observer<'_>) -> Result<(Identified, Tally)> {
         let mut files = self.inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (&self.given, files.peek()) {
             (Some(given), _) => given.clone(),
@@ -169,8 +179,7 @@ impl TallyJob {
         tally.ledger.allow_copies = self.request.allow_copies;
         tally.add(files, &protocol.identity, observer)?;
         self.refuse_nothing(&tally)?;
-        write(&tally, &protocol, &self.request.output)?;
-        Ok(TallyReport::new(&tally, &protocol, &self.request.output, &self.inputs))
+        Ok((protocol, tally))
     }
 
     /// A file of reports, which must name its protocol unless the user does.
