@@ -240,7 +240,7 @@ class Posterior(JobReport):
 
     def _places(self, values: str | int | Sequence[str | int]) -> list[int]:
         known = {label: place for place, label in enumerate(self.labels)}
-        wanted = [values] if isinstance(values, str) or not hasattr(values, "__len__") else list(values)
+        wanted = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else [values]
         places = [known.get(str(value)) for value in wanted]
         if not places or None in places:
             raise InvalidInput("values are one or more of the labels", path="values")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
 from ._columns import Packed, prepared
@@ -199,9 +199,9 @@ def protocol(specification: str | Mapping[str, Any]) -> Protocol:
 
 def _of(kind: str, a: int | Sequence[str] | None, labels: Sequence[str] | None, **fields: Any) -> Protocol:
     if a is not None and not hasattr(a, "__index__"):
-        if labels is not None or isinstance(a, str) or not hasattr(a, "__len__"):
+        if labels is not None or isinstance(a, (str, float)) or not hasattr(a, "__len__"):
             raise TypeError("a is the number of values, or the list of their labels")
-        a, labels = None, [str(label) for label in a]  # type: ignore[union-attr]
+        a, labels = None, list(cast(Sequence[str], a))
     if a is None:
         if labels is None:
             raise TypeError("the number of values is missing: give a or labels")

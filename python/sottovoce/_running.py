@@ -49,7 +49,7 @@ def limits(
     ...     round(sv.grr(3, 1).metrics(metric="s_mu")["s_mu"], 6)
     0.891633
     """
-    given = {"threads": threads, "time": time, "memory": memory, "progress": progress}
+    given: dict[str, Any] = {"threads": threads, "time": time, "memory": memory, "progress": progress}
     changed = replace(_LIMITS.get(), **{key: value for key, value in given.items() if value is not None})
     token = _LIMITS.set(changed)
     try:

@@ -38,6 +38,18 @@ impl Column {
         self.chunks.iter().map(|chunk| chunk.len()).sum()
     }
 
+    /// Where rows are: for a row of the column the number of its array, and the row in that.
+    pub(crate) fn places(&self) -> impl Fn(usize) -> (usize, usize) + Send + Sync + use<> {
+        let mut ends = Vec::with_capacity(self.chunks.len());
+        for chunk in &self.chunks {
+            ends.push(ends.last().unwrap_or(&0) + chunk.len());
+        }
+        move |row| match ends.partition_point(|end| *end <= row) {
+            0 => (0, row),
+            place => (place, row - ends[place - 1]),
+        }
+    }
+
     /// The column that a Python object holds. `name` chooses one of a table.
     pub(crate) fn read(object: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Self> {
         let py = object.py();
@@ -105,6 +117,11 @@ fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Column> {
             }
         }
         return Ok(Column::of(Arc::new(bytes.finish())));
+    }
+    let whole =
+        |item: &Bound<'_, PyAny>| item.is_exact_instance_of::<PyInt>().then(|| item.extract::<i64>().ok())?;
+    if let Some(numbers) = items.iter().map(whole).collect::<Option<Vec<i64>>>() {
+        return Ok(Column::of(Arc::new(Int64Array::from(numbers))));
     }
     let mut texts = StringBuilder::new();
     for item in &items {

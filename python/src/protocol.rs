@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString, PyTuple};
 use rayon::prelude::*;
 use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
-use sottovoce_collect::{Domain, Layout, ValueProblem};
+use sottovoce_collect::{Domain, Error as CollectError, Layout, ValueProblem};
 use sottovoce_job::{Error, Identified, ProtocolSpec, Source, Written, read_protocol};
 
 use crate::column::{Column, inputs, text, type_name};
@@ -39,9 +39,6 @@ struct Single {
     generator: Generator,
     report: Vec<u8>,
 }
-
-/// Values that are read by one thread at a time.
-const CHUNK: usize = 1 << 13;
 
 /// What became of a column: the bytes of the reports, and how many values were skipped; or the first row with a value outside the domain.
 type Randomised = Result<(Vec<u8>, u64), (usize, ValueProblem)>;
@@ -190,6 +187,18 @@ impl Protocol {
     }
 }
 
+/// Why a column has no reports.
+enum Failure {
+    Value(usize, ValueProblem),
+    Collect(CollectError),
+}
+
+impl From<CollectError> for Failure {
+    fn from(error: CollectError) -> Self {
+        Failure::Collect(error)
+    }
+}
+
 /// Reads the values and draws a report on each.
 fn randomised(
     column: &Column,
@@ -198,27 +207,30 @@ fn randomised(
     randomness: Randomness,
     skip: bool,
 ) -> sottovoce_job::Result<Randomised> {
-    let (mut values, mut skipped) = (Vec::with_capacity(column.len()), 0);
-    for chunk in &column.chunks {
-        let Some(read) = inputs(chunk, domain) else { continue };
-        let before = values.len() + skipped;
-        let mut found: Vec<Result<usize, ValueProblem>> = vec![Err(ValueProblem::Missing); chunk.len()];
-        found.par_chunks_mut(CHUNK).enumerate().for_each(|(place, found)| {
-            sottovoce::stop::check();
-            found.iter_mut().enumerate().for_each(|(row, found)| *found = read(place * CHUNK + row));
-        });
-        for (row, found) in found.into_iter().enumerate() {
-            match found {
-                Ok(x) => values.push(x),
-                Err(_) if skip => skipped += 1,
-                Err(problem) => return Ok(Err((before + row, problem))),
-            }
+    let (mut batches, rows) = (Batches::new(randomiser, randomness), column.len());
+    let readers: Vec<_> = column.chunks.iter().filter_map(|chunk| inputs(chunk, domain)).collect();
+    let places = column.places();
+    let read = |row: usize| {
+        let (chunk, row) = places(row);
+        readers[chunk](row)
+    };
+    if skip {
+        let values: Vec<usize> = (0..rows).into_par_iter().filter_map(|row| read(row).ok()).collect();
+        let skipped = (rows - values.len()) as u64;
+        if values.is_empty() && skipped > 0 {
+            return Err(CollectError::NothingSent { skipped }.into());
+        }
+        return Ok(Ok((batches.reports(&values)?, skipped)));
+    }
+    match batches.reports_on(rows, |row| read(row).map_err(|problem| Failure::Value(row, problem))) {
+        Ok(reports) => Ok(Ok((reports, 0))),
+        Err(Failure::Collect(error)) => Err(error.into()),
+        Err(Failure::Value(some, problem)) => {
+            // A thread met this one; the first of the column is before it or the same.
+            let first = (0..some).find_map(|row| read(row).err().map(|problem| (row, problem)));
+            Ok(Err(first.unwrap_or((some, problem))))
         }
     }
-    if values.is_empty() && skipped > 0 {
-        return Err(sottovoce_collect::Error::NothingSent { skipped: skipped as u64 }.into());
-    }
-    Ok(Ok((Batches::new(randomiser, randomness).reports(&values)?, skipped as u64)))
 }
 
 /// Refuses something that is not what is needed, by its type.

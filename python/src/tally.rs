@@ -92,17 +92,10 @@ impl Tally {
             let name = state.next_name("update");
             let readers: Vec<_> =
                 column.chunks.iter().filter_map(|chunk| reports(chunk, &known.layout)).collect();
-            let ends: Vec<usize> = column
-                .chunks
-                .iter()
-                .scan(0, |end, chunk| {
-                    *end += chunk.len();
-                    Some(*end)
-                })
-                .collect();
+            let places = column.places();
             let report = |row: usize, bytes: &mut [u8]| {
-                let place = ends.partition_point(|end| *end <= row);
-                readers[place](row - if place == 0 { 0 } else { ends[place - 1] }, bytes)
+                let (chunk, row) = places(row);
+                readers[chunk](row, bytes)
             };
             state.tally.ledger.allow_copies = allow_copies;
             state.tally.add_column(&name, rows, report, &|progress| watch.hear(progress))?;
