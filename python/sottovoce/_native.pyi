@@ -7,7 +7,7 @@ from typing import Any, Final, final
 import numpy
 from numpy.typing import NDArray
 
-__all__ = ["JobReport", "Protocol", "Reports", "Tally", "jobs", "run", "schema"]
+__all__ = ["JobReport", "Protocol", "Reports", "Tally", "__version__", "jobs", "run", "schema"]
 
 __version__: Final[str]
 

@@ -105,7 +105,7 @@ class Posterior(JobReport):
     >>> post.labels
     ['red', 'green', 'blue']
     >>> post.mean.round(2)
-    array([0.54, 0.29, 0.18])
+    array([0.55, 0.29, 0.16])
     >>> post.interval(.5).shape, post.draws.shape
     ((3, 2), (1000, 3))
     >>> either = post.share(["green", "blue"])

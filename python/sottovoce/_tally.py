@@ -13,6 +13,7 @@ from . import _native
 from ._columns import Packed, prepared
 from ._protocol import Protocol
 from ._running import encode
+from .errors import FileError, InvalidInput
 
 if TYPE_CHECKING:
     from ._posterior import Posterior
@@ -137,9 +138,15 @@ class Tally:
         return self._native.json().encode()
 
     @staticmethod
-    def from_bytes(tallies: bytes | str) -> Tally:
+    def from_bytes(tallies: bytes | bytearray | memoryview | str) -> Tally:
         """The tally in the bytes or the text of a tallies file that names its protocol."""
-        return Tally._of(_native.Tally.from_json(tallies if isinstance(tallies, str) else bytes(tallies).decode()))
+        if not isinstance(tallies, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"tallies are bytes or a text, not a {type(tallies).__name__}")
+        try:
+            text = tallies if isinstance(tallies, str) else bytes(tallies).decode()
+        except UnicodeDecodeError:
+            raise InvalidInput("the bytes are not those of a tallies file") from None
+        return Tally._of(_native.Tally.from_json(text))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the tallies file, whole or not at all."""
@@ -148,10 +155,8 @@ class Tally:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Tally:
         """Reads a tallies file that names its protocol."""
-        from .errors import FileError
-
         try:
-            found = Path(path).read_text(encoding="utf-8")
+            found = Path(path).read_bytes()
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {error.strerror}") from error
         return Tally.from_bytes(found)
@@ -199,6 +204,8 @@ def tally(
     Files that sottovoce wrote name their protocol; for others it must be given. `Tally.save` writes what ``sottovoce tally`` writes.
     """
     paths = [reports] if isinstance(reports, (str, os.PathLike)) else list(reports)
+    if "-" in paths:
+        raise InvalidInput("standard input is not a file of reports here", path="reports")
     request: dict[str, Any] = {
         "job": "tally",
         "reports": [os.fspath(path) for path in paths],

@@ -62,7 +62,7 @@ impl Watch {
     /// Hears of progress, and says whether to go on. Without a limit of the run, each number has its usual one.
     pub(crate) fn hear(&self, progress: &Progress) -> ControlFlow<()> {
         // Unwrap safety: nothing panics while it holds a lock.
-        *self.latest.lock().unwrap() = Some(progress.clone());
+        *self.latest.lock().unwrap() = Some(*progress);
         let mut clock = self.clock.lock().unwrap();
         if let Some(usual) = limit_of_new(progress) {
             *clock = (Instant::now(), usual);

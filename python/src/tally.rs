@@ -179,14 +179,16 @@ impl Tally {
     /// Counts one report: a number, bytes, or text as files have it.
     fn add_one(&self, py: Python<'_>, report: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut bytes = vec![0; self.known.layout.length()];
-        let read = if let Ok(report) = report.cast::<PyBytes>() {
-            match report.as_bytes().len() == bytes.len() {
-                true => Ok(bytes.copy_from_slice(report.as_bytes())),
-                false => Err(sottovoce_collect::Reason::Length),
+        let read = match report.cast::<PyBytes>() {
+            Ok(report) if report.as_bytes().len() == bytes.len() => {
+                bytes.copy_from_slice(report.as_bytes());
+                Ok(())
             }
-        } else {
-            let text = text(report).map_err(|_| not_a("a report", report))?.unwrap_or_default();
-            crate::column::text_report(&text, &self.known.layout, &mut bytes)
+            Ok(_) => Err(sottovoce_collect::Reason::Length),
+            Err(_) => {
+                let text = text(report).map_err(|_| not_a("a report", report))?.unwrap_or_default();
+                crate::column::text_report(&text, &self.known.layout, &mut bytes)
+            }
         };
         let checked = read.and_then(|()| self.known.layout.check(&bytes));
         checked.map_err(|reason| invalid(py, &format!("not a report: {}", reason.words()), None))?;

@@ -7,7 +7,7 @@ import pickle
 import hypothesis
 import numpy
 import pytest
-from conftest import FULL
+from conftest import FULL, ROOT
 from hypothesis import strategies as st
 
 import sottovoce as sv
@@ -47,7 +47,7 @@ arrays = st.sampled_from(
 anything = st.one_of(things, arrays)
 
 settings = hypothesis.settings(
-    max_examples=2000 if FULL else 60,
+    max_examples=2000 if FULL else 100,
     deadline=None,
     derandomize=not FULL,
     suppress_health_check=list(hypothesis.HealthCheck),
@@ -137,6 +137,22 @@ def test_tallies_that_are_none(text):
 def test_requests_that_are_none(request):
     refused(lambda: sv.run(request))
     refused(lambda: sv.run({"job": "metrics", **request}))
+
+
+# Not those that read and write files, which a wrong name would be looked for or written to.
+EXAMPLES = {
+    job: json.loads((ROOT / f"crates/job/tests/requests/{job}.json").read_text())
+    for job in sv.jobs()
+    if job not in SLOW | {"randomise", "tally", "merge"}
+}
+
+
+@pytest.mark.parametrize("job", list(EXAMPLES))
+@settings
+@hypothesis.given(data=st.data())
+def test_requests_with_one_wrong_field(job, data):
+    fields = sorted(set(sv.schema(job)["request"]["properties"]) - {"job"})
+    refused(lambda: sv.run({**EXAMPLES[job], data.draw(st.sampled_from(fields)): data.draw(anything)}))
 
 
 def test_errors_name_the_field_and_survive_a_pickle():

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
@@ -47,13 +48,14 @@ def test_a_collection_takes_at_most_fifteen_lines():
     assert len([line for line in block.splitlines() if line.strip()]) <= 15
 
 
-def test_the_notebook_runs(monkeypatch):
+def test_the_notebook_runs(monkeypatch, tmp_path):
     monkeypatch.delenv("MPLBACKEND")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     notebook = nbformat.read(ROOT / "python/examples/education.ipynb", as_version=4)
+    place = {"metadata": {"path": str(tmp_path)}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
     shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert any("image/png" in output.get("data", {}) for output in shown)
     assert any("iframe" in output.get("data", {}).get("text/html", "") for output in shown)
@@ -63,16 +65,18 @@ def test_notebooks_have_no_outputs():
     assert '"output_type"' not in (ROOT / "python/examples/education.ipynb").read_text()
 
 
-def checked(*arguments):
-    run = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=ROOT / "python")
+def checked(directory, *arguments):
+    run = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, cwd=directory)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_types():
     pytest.importorskip("mypy")
-    checked("mypy", "--config-file", "pyproject.toml")
+    checked(ROOT / "python", "mypy", "--config-file", "pyproject.toml", "--cache-dir", os.devnull)
 
 
-def test_the_stub_is_that_of_the_compiled_part():
+def test_the_stub_is_that_of_the_compiled_part(tmp_path):
+    """In another directory than the sources, which lack the compiled part."""
     pytest.importorskip("mypy")
-    checked("mypy.stubtest", "sottovoce._native", "--concise", "--mypy-config-file", "pyproject.toml")
+    config = str(ROOT / "python/pyproject.toml")
+    checked(tmp_path, "mypy.stubtest", "sottovoce._native", "--concise", "--mypy-config-file", config)
