@@ -8,15 +8,18 @@ mod advisories;
 mod bench;
 mod licences;
 mod package;
+mod python;
 mod quotes;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests;
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests, those of the Python package too;
                                         --full adds the long statistical tests and much more fuzzing
        cargo xtask licences             checks the licences of all dependencies
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
                                         exit code 1 if there are any, 3 if it could not check
        cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
+       cargo xtask wheel                builds the wheel of the Python package in target/wheels, with maturin
+       cargo xtask python               builds it and runs the tests of the Python package alone
        cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
                                         approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
@@ -48,6 +51,8 @@ fn main() -> ExitCode {
         ),
         ["licences"] => licences::check(),
         ["advisories"] => return advisories::check(),
+        ["wheel"] => python::wheel(),
+        ["python"] => python::test(false),
         ["package"] => package::check(false),
         ["package", "--verify"] => package::check(true),
         _ => {
@@ -79,6 +84,7 @@ fn test(full: bool) -> bool {
         && licences::check()
         && package::check(false)
         && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
+        && python::test(full)
 }
 
 /// Runs cargo and prints how long it took.

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sottovoce_job::render::Document;
+use sottovoce_job::time::{POSTERIOR_LIMIT, limit_of_new};
 use sottovoce_job::{Progress, Sampling};
 
 use crate::arguments::OutputArguments;
@@ -22,10 +23,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Nothing is said about numbers that are found sooner.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// How long a number, and the search of a design, may take if nothing is said.
-const NUMBER_LIMIT: Duration = Duration::from_secs(120);
-const DESIGN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Of the time that is left, the share of a number or of a design, after which others may come; and that of the draws of a posterior, after which only its summary
 /// does.
@@ -52,7 +49,7 @@ impl Watch {
     pub(crate) fn new(quiet: bool) -> Self {
         let told = std::io::stderr().is_terminal();
         signals::listen(told);
-        let limit = limits::share(DRAWS_SHARE).unwrap_or(NUMBER_LIMIT);
+        let limit = limits::share(DRAWS_SHARE).unwrap_or(POSTERIOR_LIMIT);
         Watch { seen: told && !quiet, clock: Mutex::new(Clock { start: Instant::now(), limit, said: None }) }
     }
 
@@ -115,17 +112,6 @@ impl Watch {
 impl Clock {
     fn is_due(&self) -> bool {
         self.start.elapsed() >= PATIENCE && self.said.is_none_or(|said| said.elapsed() >= PAUSE)
-    }
-}
-
-/// How long a computation may take that begins with this, if it does; a posterior and a count have the time of the whole run.
-fn limit_of_new(progress: &Progress) -> Option<Duration> {
-    match progress {
-        Progress::Metric { sampling, .. } | Progress::ExpectedError { sampling, .. } => {
-            (sampling.draws == 0).then_some(NUMBER_LIMIT)
-        }
-        Progress::Design { directions: 0, .. } => Some(DESIGN_LIMIT),
-        _ => None,
     }
 }
 

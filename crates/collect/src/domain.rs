@@ -73,6 +73,16 @@ impl Domain {
         Domain { inputs, labels: HashMap::new(), edges: edges.to_vec() }
     }
 
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Whether values are labels; else they are the numbers of inputs.
+    pub fn has_labels(&self) -> bool {
+        !self.labels.is_empty()
+    }
+
     /// The longest label in bytes.
     pub fn longest_label(&self) -> usize {
         self.labels.keys().map(String::len).max().unwrap_or(0)

@@ -2,7 +2,8 @@
 //!
 //! A batch is what came from one file. Of reports it is known by their [digest](crate::digest), which does not depend on how the file was
 //! written or compressed; so a copy is known as one, and so is a day that is already in its week. Tallies that do not say what they
-//! counted are a batch of their own, known by their counts.
+//! counted are a batch of their own, known by their counts. Reports that a program counts a few at a time are one batch together: two honest
+//! users may well send the same.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -108,9 +109,26 @@ pub struct Ledger {
     /// The names of the files, and for each batch the first file that has it.
     files: Vec<String>,
     owners: HashMap<Batch, usize>,
+    /// The digest of reports that came a few at a time.
+    open: Digest,
 }
 
+/// Fewer reports than this are no batch of their own.
+const SMALLEST_BATCH: u64 = 1000;
+
 impl Ledger {
+    /// Enters reports that did not come from a file: as a batch if there are many, else as the end of one that stays open.
+    ///
+    /// # Errors
+    /// As for [`enter`](Ledger::enter).
+    pub fn enter_reports(&mut self, name: &Input, digest: Digest) -> Result<()> {
+        if digest.reports() >= SMALLEST_BATCH {
+            return self.enter(name, [Batch::of_reports(&digest)]);
+        }
+        self.open.append(digest);
+        Ok(())
+    }
+
     /// Enters the batches of a file. Batches without reports are left out.
     ///
     /// # Errors
@@ -139,8 +157,9 @@ impl Ledger {
     }
 
     /// All batches, sorted.
-    pub fn batches(&self) -> Vec<&Batch> {
-        let mut all: Vec<&Batch> = self.batches.iter().collect();
+    pub fn batches(&self) -> Vec<Batch> {
+        let open = Some(Batch::of_reports(&self.open)).filter(|batch| batch.n > 0);
+        let mut all: Vec<Batch> = self.batches.iter().copied().chain(open).collect();
         all.sort_unstable();
         all
     }
@@ -173,6 +192,25 @@ mod tests {
         ledger.enter(&file("again"), [batch(0xb, 5)]).unwrap();
         let digests: Vec<u128> = ledger.batches().iter().map(|batch| batch.digest.0).collect();
         assert_eq!(digests, [0xb, 0xb, 0xa, 0xc]);
+    }
+
+    #[test]
+    fn reports_in_small_portions_are_one_batch() {
+        let digest = |reports: u64| {
+            let mut digest = Digest::default();
+            (0..reports).for_each(|report| digest.add(&[(report % 3) as u8]));
+            digest
+        };
+        let mut ledger = Ledger::default();
+        for name in ["first", "second"] {
+            ledger.enter_reports(&file(name), digest(3)).unwrap();
+        }
+        assert_eq!(ledger.batches(), [Batch::of_reports(&digest(6))]);
+        ledger.enter_reports(&file("many"), digest(3000)).unwrap();
+        assert!(matches!(
+            ledger.enter_reports(&file("again"), digest(3000)),
+            Err(Error::Overlap { reports: 3000, .. })
+        ));
     }
 
     #[test]

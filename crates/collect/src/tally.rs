@@ -15,17 +15,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hashbrown::HashTable;
+use rayon::prelude::*;
 use sottovoce::estimate::Reports;
 use sottovoce::protocol::bucket;
 use sottovoce::{Observer, Progress, Protocol};
 
 use crate::digest::Digest;
 use crate::error::{Error, Result};
+use crate::files::inputs::Input;
 use crate::files::report_reader::ReportFile;
 use crate::header::Identity;
 use crate::layout::{Layout, members, number, put};
 use crate::ledger::{Batch, Ledger};
-use crate::rejection::{Reason, Rejections};
+use crate::rejection::{Example, Reason, Rejections};
 
 /// Most different reports that are kept as patterns, unless patterns are asked for.
 pub const MAX_PATTERNS: usize = 1 << 16;
@@ -45,7 +47,7 @@ pub enum Form {
     Supports,
 }
 
-/// The counts of a tally.
+/// The counts of a tally. They are equal if they say the same, in whichever order it was counted.
 #[derive(Clone, Debug)]
 pub enum Counts {
     /// How often each of a few numbered outputs was reported.
@@ -54,6 +56,17 @@ pub enum Counts {
     Patterns(Patterns),
     /// How many reports support each input.
     Supports(Supports),
+}
+
+impl PartialEq for Counts {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Counts::Numbers(own), Counts::Numbers(other)) => own == other,
+            (Counts::Patterns(own), Counts::Patterns(other)) => own.sorted() == other.sorted(),
+            (Counts::Supports(own), Counts::Supports(other)) => own.counts() == other.counts(),
+            _ => false,
+        }
+    }
 }
 
 /// Different reports, as bytes, with their counts.
@@ -276,6 +289,9 @@ impl<'o> Counter<'o> {
 /// Elementary steps after which a thread says how far it is: reports of local hash take one for each input.
 const STEPS_A_NOTICE: u64 = 1 << 16;
 
+/// A column of fewer reports is counted on one thread.
+const SMALLEST_PART: usize = 1 << 13;
+
 /// Counts reports on one thread.
 pub struct Accumulator<'c> {
     tally: Tally,
@@ -349,6 +365,18 @@ impl<'c> Accumulator<'c> {
             }
         }
         self.notice();
+    }
+
+    /// Counts the report that `read` writes into the bytes it is given.
+    fn row(&mut self, row: usize, read: impl Fn(usize, &mut [u8]) -> Result<(), Reason>) {
+        match read(row, &mut self.buffer).and_then(|()| self.tally.plan.layout.check(&self.buffer)) {
+            Ok(()) => {
+                self.digest.add(&self.buffer);
+                self.tally.accept(&self.buffer);
+                self.notice();
+            }
+            Err(reason) => self.reject(0, row as u64 + 1, reason),
+        }
     }
 
     pub(crate) fn reject(&mut self, file: usize, line: u64, reason: Reason) {
@@ -468,6 +496,63 @@ impl Tally {
         }
         self.plan.layout.check(report)?;
         self.accept(report);
+        Ok(())
+    }
+
+    /// Counts the reports of a column in memory, on all threads: `report(row, bytes)` writes the bytes of one, or says why there is none. `name` is what
+    /// messages call the column.
+    ///
+    /// # Errors
+    /// The reports were counted already, all of them are rejected, or the observer stops the counting. Then nothing is counted.
+    pub fn add_column(
+        &mut self,
+        name: &Input,
+        rows: usize,
+        report: impl Fn(usize, &mut [u8]) -> Result<(), Reason> + Sync,
+        observer: Observer<'_>,
+    ) -> Result<()> {
+        let (plan, counter) = (self.plan.clone(), Counter::new(observer));
+        let part = rows.div_ceil(sottovoce::stop::threads()).max(SMALLEST_PART);
+        let count = |start: usize| {
+            let mut accumulator = Accumulator::new(&plan, &counter);
+            (start..rows.min(start + part)).for_each(|row| accumulator.row(row, &report));
+            accumulator
+        };
+        let starts: Vec<usize> = (0..rows).step_by(part).collect();
+        let mut parts: Vec<Accumulator<'_>> = starts.into_par_iter().map(count).collect();
+        if counter.is_stopped.load(Ordering::Relaxed) {
+            return Err(sottovoce::Error::Stopped.into());
+        }
+        let (mut counted, mut digest) = (Tally::planned(plan.clone()), Digest::default());
+        for part in &mut parts {
+            digest.append(part.take_digest());
+        }
+        parts.into_iter().for_each(|part| counted.merge(part.tally));
+        if let (0, Some(Example { line, reason, .. })) = (counted.n, counted.rejections.examples.first()) {
+            let (rejected, file) = (counted.rejections.total(), name.to_string());
+            return Err(Error::NothingCounted { rejected, file, line: *line, reason: *reason });
+        }
+        let mut ledger = self.ledger.clone();
+        ledger.enter_reports(name, digest)?;
+        self.ledger = ledger;
+        self.merge(counted);
+        Ok(())
+    }
+
+    /// Adds what another tally of the same protocol has counted. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Both have counted the same reports, there are supports where patterns are wanted, or there are too many reports. Then nothing is added.
+    pub fn add_tally(&mut self, name: &Input, other: Tally) -> Result<()> {
+        if matches!(other.counts, Counts::Supports(_)) && self.plan.form == Form::Patterns {
+            return Err(Error::NoPatterns);
+        }
+        self.n.checked_add(other.n).ok_or(sottovoce::Error::TooManyReports)?;
+        let mut ledger = self.ledger.clone();
+        ledger.enter(name, other.ledger.batches())?;
+        self.ledger = ledger;
+        self.insecure |= other.insecure;
+        self.merge(other);
         Ok(())
     }
 

@@ -102,14 +102,19 @@ impl JsonSchema for WrittenTallies {
 
 /// A protocol with its name in files.
 #[derive(Clone, Debug)]
-pub(crate) struct Identified {
+pub struct Identified {
+    /// The protocol and the names of its inputs.
     pub named: NamedProtocol,
+    /// Its canonical JSON, and the fingerprint of that.
     pub identity: Identity,
 }
 
 impl Identified {
     /// The protocol that the user wrote.
-    pub(crate) fn written(protocol: &Written<ProtocolSpec>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// It is not valid.
+    pub fn written(protocol: &Written<ProtocolSpec>) -> Result<Self> {
         let named = protocol.check(&PriorSpec::Jeffreys)?;
         // Unwrap safety: a specification has text keys and finite numbers.
         let identity = Identity::new(serde_json::to_string(&named.spec).unwrap());

@@ -60,13 +60,14 @@ pub mod study;
 mod subject;
 mod suggestion;
 pub mod tally;
+pub mod time;
 pub mod trend;
 pub mod users;
 
 pub use accuracy::{AccuracyReport, AccuracyRequest};
 pub use budget::{BudgetReport, BudgetRequest};
 pub use choose::{ChooseReport, ChooseRequest};
-pub use collection::WrittenTallies;
+pub use collection::{Identified, WrittenTallies};
 pub use compare::{CompareReport, CompareRequest};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};
 pub use demo::{DemoReport, DemoRequest};
@@ -79,7 +80,7 @@ pub use explain::{ExplainReport, ExplainRequest};
 pub use figures::{FiguresReport, FiguresRequest};
 pub use sottovoce::{Error as NumbersError, Metric, Observer, Progress, Protocol, Stop, stop, unobserved};
 
-pub use merge::MergeRequest;
+pub use merge::{MergeRequest, read_tally};
 pub use metrics::{MetricsJob, MetricsReport, MetricsRequest};
 pub use posterior::{PosteriorReport, PosteriorRequest};
 pub use randomise::{OnError, RandomiseReport, RandomiseRequest};

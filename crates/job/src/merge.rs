@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sottovoce::{Observer, Progress};
 use sottovoce_collect::files::inputs::{Input, inputs, refuse_as_output};
-use sottovoce_collect::{Batch, Error as CollectError, TalliesFile, Tally};
+use sottovoce_collect::{Batch, Error as CollectError, Form, TalliesFile, Tally};
 
 use crate::collection::{Identified, source, written_in};
 use crate::contract::{OneOrMore, one_or_more};
@@ -107,6 +107,21 @@ impl MergeJob {
             None => Err(CollectError::NoProtocol { file: input.to_string() }.into()),
         }
     }
+}
+
+/// The tally in the text of a tallies file that names its protocol. `name` is what messages call it.
+///
+/// # Errors
+/// The text is not that of a tallies file, names no protocol, or has tallies that do not fit it.
+pub fn read_tally(name: &Input, text: String, form: Form) -> Result<(Identified, Tally)> {
+    let in_file = |problem| Error::Tallies { source_name: source(name), problem };
+    let file = TalliesFile::read(text).map_err(in_file)?;
+    let protocol = identified(name, &file)?;
+    let mut tally = Tally::new(&protocol.named.protocol, form);
+    // Tallies that were made with copies allowed have a batch twice.
+    let batches = add(&file, &protocol, &mut tally).map_err(in_file)?;
+    tally.ledger.enter(name, batches)?;
+    Ok((protocol, tally))
 }
 
 /// Adds the tallies of a file, and says what they have counted.

@@ -281,6 +281,7 @@ impl PosteriorJob {
         })
     }
 }
+
 /// The joint draws of `P` as Parquet: a column of doubles for each value.
 ///
 /// # Errors

@@ -152,13 +152,16 @@ impl TallyJob {
     /// # Errors
     /// A file cannot be read or written, is not complete or of another protocol, none of its reports fits, or the observer stops the job.
     pub fn run(&self, observer: Observer<'_>) -> Result<TallyReport> {
-        let (tally, protocol) = self.count(observer)?;
+        let (protocol, tally) = self.count(observer)?;
         write(&tally, &protocol, &self.request.output)?;
         Ok(self.report(&tally, &protocol))
     }
 
-    /// Counts the reports of a protocol.
-    pub(crate) fn count(&self, observer: Observer<'_>) -> Result<(Tally, Identified)> {
+    /// Counts the reports without writing anything: for programs that go on with the tally.
+    ///
+    /// # Errors
+    /// As for [`run`](TallyJob::run), but for the output.
+    pub fn count(&self, observer: Observer<'_>) -> Result<(Identified, Tally)> {
         let mut files = self.inputs.iter().map(|input| self.open(input)).peekable();
         let protocol = match (&self.given, files.peek()) {
             (Some(given), _) => given.clone(),
@@ -176,7 +179,7 @@ impl TallyJob {
         tally.ledger.allow_copies = self.request.allow_copies;
         tally.add(files, &protocol.identity, observer)?;
         self.refuse_nothing(&tally)?;
-        Ok((tally, protocol))
+        Ok((protocol, tally))
     }
 
     /// Where the tallies go.

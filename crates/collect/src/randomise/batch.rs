@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use sottovoce::stop::check;
 
 use super::{Generator, Randomiser, Randomness};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Values that share a generator.
 const CHUNK: usize = 1 << 13;
@@ -29,17 +29,28 @@ impl<'r> Batches<'r> {
     /// # Errors
     /// A value is outside the protocol's domain, or the operating system provides no randomness.
     pub fn reports(&mut self, values: &[usize]) -> Result<Vec<u8>> {
+        self.reports_on(values.len(), |place| Ok(values[place]))
+    }
+
+    /// The bytes of the reports on so many values, which `input` reads.
+    ///
+    /// # Errors
+    /// Any error of `input`; or as for [`reports`](Batches::reports).
+    pub fn reports_on<E: From<Error> + Send>(
+        &mut self,
+        count: usize,
+        input: impl Fn(usize) -> std::result::Result<usize, E> + Sync,
+    ) -> std::result::Result<Vec<u8>, E> {
         let (length, first) = (self.randomiser.layout().length(), self.stream);
-        self.stream += values.len().div_ceil(CHUNK) as u64;
-        let mut reports = vec![0; values.len() * length];
-        let chunks = reports.par_chunks_mut(CHUNK * length).zip(values.par_chunks(CHUNK)).enumerate();
-        chunks.try_for_each(|(chunk, (reports, values))| {
+        self.stream += count.div_ceil(CHUNK) as u64;
+        let mut reports = vec![0; count * length];
+        reports.par_chunks_mut(CHUNK * length).enumerate().try_for_each(|(chunk, reports)| {
             check();
             let mut generator = Generator::new(self.randomness, first + chunk as u64)?;
-            reports
-                .chunks_exact_mut(length)
-                .zip(values)
-                .try_for_each(|(report, x)| self.randomiser.report_into(*x, &mut generator, report))
+            reports.chunks_exact_mut(length).enumerate().try_for_each(|(place, report)| {
+                let x = input(chunk * CHUNK + place)?;
+                self.randomiser.report_into(x, &mut generator, report).map_err(E::from)
+            })
         })?;
         Ok(reports)
     }

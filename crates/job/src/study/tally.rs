@@ -136,7 +136,7 @@ impl TallyStudyJob {
         let counted = self.counts.iter().map(|(_, job)| job.count(observer)).collect::<Result<Vec<_>>>()?;
         fs::create_dir_all(directory).map_err(|error| unwritable(directory, error))?;
         let mut files = Vec::new();
-        for ((_, job), (tally, protocol)) in self.counts.iter().zip(&counted) {
+        for ((_, job), (protocol, tally)) in self.counts.iter().zip(&counted) {
             let written = Replacement::create(job.output()).and_then(|mut file| {
                 write_tallies(tally, &protocol.identity, &mut file)?;
                 Ok(file)
@@ -144,11 +144,11 @@ impl TallyStudyJob {
             files.push(written.map_err(|error| unwritable(job.output(), error))?);
         }
         Replacement::finish_all(files).map_err(|error| unwritable(directory, error))?;
-        let report = |((name, job), (tally, protocol)): (&(String, TallyJob), _)| CollectionTallies {
+        let report = |((name, job), (protocol, tally)): (&(String, TallyJob), _)| CollectionTallies {
             name: name.clone(),
             tallies: job.report(tally, protocol),
         };
-        let pairs = counted.iter().map(|(tally, protocol)| (tally, protocol));
+        let pairs = counted.iter().map(|(protocol, tally)| (protocol, tally));
         let collections: Vec<CollectionTallies> = self.counts.iter().zip(pairs).map(report).collect();
         Ok(TallyStudyReport {
             n: collections.iter().map(|collection| collection.tallies.n).sum(),

@@ -1,0 +1,103 @@
+"""Posteriors as numpy, ArviZ and plots, and functions of the shares."""
+
+import json
+import pickle
+import warnings
+
+import numpy
+import pytest
+
+import sottovoce as sv
+
+Q = sv.grr(["red", "green", "blue"], 2)
+TALLY = Q.tally([0] * 500 + [1] * 300 + [2] * 200)
+POST = TALLY.posterior()
+OTHER = Q.tally([0] * 300 + [1] * 500 + [2] * 200).posterior()
+
+
+def test_draws_agree_with_the_exact_marginals():
+    """4000 independent draws, fixed by the seed: means within 5 standard errors."""
+    assert POST.effective_draws == 4000
+    assert (abs(POST.draws.mean(axis=0) - POST.mean) < 5 * POST.sd / 4000**0.5).all()
+    assert numpy.allclose(POST.draws.sum(axis=1), 1) and (POST.tally_draws.sum(axis=1) == 1000).all()
+    assert abs(POST.tally_mean.sum() - 1000) < 1e-6
+
+
+def test_intervals_of_any_level_are_those_of_the_job():
+    direct = sv.posterior(TALLY, level=0.5)
+    assert (POST.interval(0.5) == direct.interval()).all()
+    assert (POST.interval() == POST.interval(0.9)).all() and POST.interval().shape == (3, 2)
+    assert (TALLY.posterior(level=0.95).interval(0.95) == TALLY.posterior().interval(0.95)).all()
+    assert POST.tally_interval(0.5).shape == (3, 2)
+
+
+def test_a_share_of_one_value_is_its_marginal():
+    share = POST.share("red")
+    assert float(share) == POST.mean[0] and share.mean.method == POST.method
+    off = abs(share.interval() - POST.interval()[0])
+    assert (off < 5 * share.interval_error()).all() and (share.interval_error() < 0.01).all()
+    assert abs(share.sd - POST.sd[0]) < 0.05 * POST.sd[0]
+    everything = POST.share(["red", "green", "blue"])
+    assert abs(float(everything) - 1) < 1e-12 and everything.probability(above=0.5) == 1
+    with pytest.raises(sv.SottovoceError):
+        POST.share(["red", "red"])
+    with pytest.raises(sv.SottovoceError):
+        POST.share("purple")
+
+
+def test_differences_are_of_independent_collections():
+    difference = POST.difference(OTHER)
+    assert numpy.allclose(difference.mean, POST.mean - OTHER.mean)
+    wanted = numpy.sqrt(POST.sd**2 + OTHER.sd**2)
+    # The relative standard error of a standard deviation of 4000 draws is 0.011.
+    assert (abs(difference.sd / wanted - 1) < 0.06).all()
+    same = POST.difference(POST, "red")
+    assert float(same) == 0 and abs(same.sd / (2**0.5 * POST.sd[0]) - 1) < 0.06
+    assert POST.difference(OTHER, ["red"]).probability() > 0.99
+    assert [round(p) for p in difference.probability()] == [1, 0, round(difference.probability()[2])]
+    with pytest.raises(sv.SottovoceError, match="different values"):
+        POST.difference(sv.grr(3, 1).tally([0]).posterior())
+
+
+def test_arviz():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arviz = pytest.importorskip("arviz")
+        found = POST.to_arviz()
+        p = found["posterior"]["p"]
+    assert p.shape == (1, 4000, 3) and p.coords["value"].values.tolist() == POST.labels
+    assert arviz is not None
+
+
+def test_plots_are_axes():
+    pytest.importorskip("matplotlib")
+    from matplotlib.axes import Axes
+
+    assert isinstance(POST.plot(), Axes)
+    assert [label.get_text() for label in POST.plot().get_yticklabels()] == POST.labels
+    assert isinstance(TALLY.estimate(["linear", "ml"]).plot(estimator="ml"), Axes)
+    assert isinstance(sv.frontier(a=3, points=3).plot(), Axes)
+
+
+def test_reports_of_jobs_have_every_form():
+    report = pickle.loads(pickle.dumps(POST))
+    assert report.to_json() == POST.to_json() and (report.draws == POST.draws).all()
+    assert (report.interval(0.5) == POST.interval(0.5)).all()
+    assert report.to_html().startswith("<!") and "<iframe" in report._repr_html_()
+    assert json.loads(report.to_json()) == report.data
+    assert len(report.to_pandas()) == len(report.to_polars()) == report.to_arrow().num_rows == 6
+    assert report.to_pandas()["mean"][0] == POST.mean[0]
+    assert report.charts()[0].startswith("<svg")
+    without = sv.posterior(TALLY)
+    with pytest.raises(sv.SottovoceError, match="without draws"):
+        without.draws
+    assert sv.choose(a=4, n=1000, epsilon=1).protocol.a == 4
+    with pytest.raises(AttributeError):
+        sv.explain("s_mu").protocol
+
+
+def test_markov_chains_say_how_many_draws_they_are_worth():
+    q = sv.oue(4, 1)
+    post = q.tally(q.randomise([0, 1, 2, 3, 0, 0] * 50, insecure_test_seed=1)).posterior(draws=500, method="monte_carlo")
+    assert post.method == "monte_carlo" and post.effective_draws <= 500
+    assert post.share([0, 1]).mean.error > 0
