@@ -700,8 +700,11 @@ const FORMATS: [&str; 4] = ["text", "json", "csv", "html"];
 
 const TALLIES: &str = r#"{"counts":[{"y":0,"count":60},{"y":1,"count":40},{"y":2,"count":9}]}"#;
 
+/// The same values, collected later.
+const LATER: &str = r#"{"counts":[{"y":0,"count":35},{"y":1,"count":50},{"y":2,"count":30}]}"#;
+
 /// One quick and exact call of each command that has a report.
-const REPORTING: [(&str, &[&str]); 22] = [
+const REPORTING: [(&str, &[&str]); 26] = [
     ("plan", &["plan", "../job/tests/requests/files/study.json", "--n", "1000", "--accuracy", "1%"]),
     (
         "analyse",
@@ -736,6 +739,38 @@ const REPORTING: [(&str, &[&str]); 22] = [
         &["accuracy", "-p", "grr:a=3,eps=1", "--n", "100", "--tolerance", "0.1", "-e", "linear,norm_sub,ml"],
     ),
     ("posterior", &["posterior", "-p", "grr:a=3,eps=1,labels=tea/coffee/water", "--tallies", TALLIES]),
+    (
+        "asked",
+        &[
+            "posterior",
+            "-p",
+            "grr:a=3,eps=1,labels=tea/coffee/water",
+            "--tallies",
+            TALLIES,
+            "--of",
+            "share(tea, water)",
+            "--of",
+            "tea - coffee",
+            "--of",
+            "rank(tea)",
+            "--of",
+            "top(2)",
+        ],
+    ),
+    (
+        "trend",
+        &[
+            "trend",
+            "-p",
+            "grr:a=3,eps=1,labels=0-10/10-20/20-40",
+            TALLIES,
+            LATER,
+            "--of",
+            "mean()",
+            "--of",
+            "0-10",
+        ],
+    ),
     ("describe", &["describe", "-p", "grr:a=3,eps=1"]),
     ("mixture", &["describe", "-p", MIXTURE]),
     ("many", &["describe", "-p", "oue:a=10000,eps=1"]),

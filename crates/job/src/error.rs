@@ -157,10 +157,10 @@ pub enum Error {
     /// Collections that are to be analysed together are about different values.
     #[error("{second} is about other values than {first}: {right} instead of {left}")]
     OtherValues {
-        /// The first collection.
-        first: Source,
-        /// The other one.
-        second: Source,
+        /// Where the first collection is.
+        first: String,
+        /// Where the other one is.
+        second: String,
         /// What the first has.
         left: String,
         /// What the other has.

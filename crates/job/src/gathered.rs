@@ -55,7 +55,8 @@ impl Gathered {
             admit(protocol_bytes(&named.protocol))?;
             let reports = collected.of(&named, |file| file.reports(&named.protocol))?;
             if let Some((first, _, other)) = read.first() {
-                refuse_other_values((first, &other.source), (&named, &collected.source))?;
+                let places = [&other.source, &collected.source].map(ToString::to_string);
+                refuse_other_values((first, &places[0]), (&named, &places[1]))?;
             }
             read.push((named, reports, collected));
         }
@@ -87,8 +88,7 @@ impl Gathered {
     /// compared, and must be independent.
     pub(crate) fn check_independent(&self, other: &Gathered) -> Result<()> {
         let place = |gathered: &Gathered| {
-            let first = gathered.collections.first().map(|first| first.source.clone());
-            Source::File(first.unwrap_or_default().into())
+            gathered.collections.first().map(|first| first.source.clone()).unwrap_or_default()
         };
         refuse_other_values((&self.named, &place(self)), (&other.named, &place(other)))?;
         let mut ledger = Ledger::default();
@@ -154,10 +154,10 @@ fn input(source: &Source) -> Input {
 }
 
 /// Labels that were left out agree with any.
-fn refuse_other_values(first: (&NamedProtocol, &Source), second: (&NamedProtocol, &Source)) -> Result<()> {
+fn refuse_other_values(first: (&NamedProtocol, &str), second: (&NamedProtocol, &str)) -> Result<()> {
     let [a, b] = [first, second].map(|(named, _)| named.protocol.inputs());
     let refused = |left: String, right: String| {
-        Err(Error::OtherValues { first: first.1.clone(), second: second.1.clone(), left, right })
+        Err(Error::OtherValues { first: first.1.to_owned(), second: second.1.to_owned(), left, right })
     };
     if a != b {
         return refused(format!("{a} values"), format!("{b} values"));

@@ -76,7 +76,8 @@ pub(crate) fn usual_level() -> f64 {
 /// A valid request for a posterior.
 #[derive(Clone, Debug)]
 pub struct PosteriorJob {
-    subject: Subject,
+    prior_spec: PriorSpec,
+    prior: Prior,
     gathered: Gathered,
     against: Option<Gathered>,
     of: Vec<Expression>,
@@ -168,13 +169,14 @@ impl PosteriorRequest {
         let labels = gathered.labels();
         let of = self.of.iter().map(|text| Expression::read(text, &labels)).collect::<Result<Vec<_>>>()?;
         let against = self.against(&gathered, &of, &filling)?;
-        let subject = Subject::collected(gathered.named.clone(), self.prior.as_ref(), settings)?;
+        let Subject { prior_spec, prior, .. } =
+            Subject::collected(gathered.named.clone(), self.prior.as_ref(), settings)?;
         for gathered in std::iter::once(&gathered).chain(&against) {
             let protocol = &gathered.named.protocol;
             let draws = draws(self.draws, !of.is_empty(), protocol.inputs());
             admit(posterior_bytes(protocol, gathered.combination.reports.n(), draws, self.grid))?;
         }
-        Ok(PosteriorJob { subject, gathered, against, of, request: self.clone() })
+        Ok(PosteriorJob { prior_spec, prior, gathered, against, of, request: self.clone() })
     }
 
     /// The collection that is compared with, which names its own protocol.
@@ -230,7 +232,7 @@ impl PosteriorJob {
     /// # Errors
     /// The reports are impossible, no method fits, or the chains did not converge.
     pub fn run(&self, observer: Observer<'_>) -> Result<PosteriorReport> {
-        let named = &self.subject.protocol;
+        let named = &self.gathered.named;
         let mut found = self.posterior(&self.gathered.combination, 0, observer)?;
         let other = self.against.as_ref();
         let other = other.map(|other| self.posterior(&other.combination, 1, observer)).transpose()?;
@@ -242,7 +244,7 @@ impl PosteriorJob {
         let compared = (named.protocol.inputs() <= MOST_COMPARED).then(|| self.compared()).transpose()?;
         Ok(PosteriorReport {
             protocol: named.spec.clone(),
-            prior: self.subject.prior_spec.clone(),
+            prior: self.prior_spec.clone(),
             level: self.request.level,
             labels: self.gathered.labels(),
             posterior: found,
@@ -264,12 +266,12 @@ impl PosteriorJob {
             unconverged: self.request.allow_unconverged,
             observer: Some(&hear),
         };
-        Ok(posterior_of_collections(collections, &self.subject.prior, &options)?)
+        Ok(posterior_of_collections(collections, &self.prior, &options)?)
     }
 
     /// The prior is the posterior of no report at all.
     fn compared(&self) -> Result<Compared> {
-        let prior: &Prior = &self.subject.prior;
+        let prior = &self.prior;
         let silent = Protocol::identity(prior.inputs())?;
         let none = Tallies::new(&silent, [])?;
         let probabilities = interval_probabilities(self.request.level);

@@ -219,15 +219,16 @@ fn terms(
     if count > MAX_KEPT {
         return Vec::new();
     }
-    let of_part = |((weight, (_, prior)), (_, law)): ((&f64, &(f64, &Dirichlet)), &(f64, Vec<f64>))| {
+    let mut terms = Vec::with_capacity(count);
+    for ((weight, (_, prior)), (_, law)) in weights.iter().zip(parts).zip(laws) {
         let mut visit = each_tally(a, n as usize);
-        let term = |mass: &f64| {
+        for mass in law {
             let t = visit.next_tally();
-            (weight * mass, prior.alpha().iter().zip(t).map(|(alpha, t)| alpha + *t as f64).collect())
-        };
-        law.iter().map(term).collect::<Vec<(f64, Vec<f64>)>>()
-    };
-    weights.iter().zip(parts).zip(laws).flat_map(of_part).collect()
+            let alpha = prior.alpha().iter().zip(t).map(|(alpha, t)| alpha + *t as f64).collect();
+            terms.push((weight * mass, alpha));
+        }
+    }
+    terms
 }
 
 /// Independent draws: a component of the prior, a tally, a distribution.

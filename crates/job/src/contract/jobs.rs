@@ -52,6 +52,7 @@ macro_rules! jobs {
         /// A valid request of any job.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
+        #[allow(clippy::large_enum_variant)] // There is one job at a time.
         pub enum Job {
             $(#[doc = concat!("The job `", $name, "`.")] $variant($job),)+
         }

@@ -37,6 +37,7 @@ struct PosteriorFields<'r> {
     /// Why it is not known.
     log_evidence_reason: Option<&'static str>,
     /// The answers to what was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     of: Vec<AskedFields<'r>>,
     /// The collections that they were compared with.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -84,14 +84,8 @@ fn centre(found: &FunctionalSummary, unit: Unit) -> String {
     amount(value, unit, width(found))
 }
 
-/// A change with its sign.
-pub(super) fn signed(found: &FunctionalSummary, unit: Unit) -> String {
-    let sign = if found.mean.value > 0.0 { "+" } else { "" };
-    format!("{sign}{}", difference(found, unit))
-}
-
 /// The same where it is a difference: of shares in percentage points.
-fn difference(found: &FunctionalSummary, unit: Unit) -> String {
+pub(super) fn difference(found: &FunctionalSummary, unit: Unit) -> String {
     let text = centre(found, unit);
     if unit == Unit::Share { text.replace(" %", " percentage points") } else { text }
 }
@@ -99,7 +93,7 @@ fn difference(found: &FunctionalSummary, unit: Unit) -> String {
 pub(super) fn range(found: &FunctionalSummary, unit: Unit, level: f64) -> String {
     let (low, high) = ends(found);
     let text = |value: f64| amount(value, unit, width(found)).replace(" %", "");
-    let percent = if unit == Unit::Share { " %" } else { "" };
+    let percent = if unit == Unit::Share && found.above.is_none() { " %" } else { "" };
     format!("{} % interval: {} to {}{percent}", short(100.0 * level), text(low), text(high))
 }
 
@@ -120,7 +114,8 @@ pub(super) fn amount(value: f64, unit: Unit, width: f64) -> String {
         return short(value);
     }
     let scale = if unit == Unit::Share { 100.0 } else { 1.0 };
-    let width = (scale * width).clamp(1e-6, 1e6);
+    // What is certain, and ranks, have one decimal place.
+    let width = if width == 0.0 || unit == Unit::Rank { 1.0 } else { scale * width };
     let places = (1.0 - width.log10()).ceil().clamp(0.0, 6.0) as usize;
     let text = format!("{:.places$}", scale * value);
     // No minus sign before zeros.
@@ -142,8 +137,15 @@ pub(super) fn probability(value: f64) -> String {
 /// Mean, standard deviation, interval and probability of each number.
 fn numbers(all: &[Asked], against: &str, level: f64) -> Table {
     let interval = format!("{} % interval", short(100.0 * level));
-    let header = ["", "mean", "sd", interval.as_str(), "above 0 or 1"].map(String::from);
-    let mut table = Table::new(header).names_within(NAME);
+    let header = ["", "mean", "sd", interval.as_str(), "above 0 or 1"];
+    let compared = |asked: &Asked| {
+        asked.against.is_some() || asked.summary.as_ref().is_some_and(|found| found.above.is_some())
+    };
+    let columns = if all.iter().any(compared) { 5 } else { 4 };
+    let mut table = Table::new(header.into_iter().take(columns)).names_within(NAME);
+    let row = |name: String, found: &FunctionalSummary, unit: Unit| {
+        row(name, found, unit).into_iter().take(columns).collect::<Vec<String>>()
+    };
     for asked in all {
         let Some(found) = &asked.summary else { continue };
         let unit = asked.expression.unit;
@@ -159,7 +161,7 @@ fn numbers(all: &[Asked], against: &str, level: f64) -> Table {
     table
 }
 
-pub(super) fn row(name: String, found: &FunctionalSummary, unit: Unit) -> [String; 5] {
+fn row(name: String, found: &FunctionalSummary, unit: Unit) -> [String; 5] {
     let (low, high) = ends(found);
     let text = |value: f64| amount(value, unit, width(found));
     let above = found.above.map_or_else(String::new, |(_, p)| probability(p.value));

@@ -3,7 +3,7 @@
 use sottovoce::posterior::FunctionalSummary;
 use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 
-use super::functional::{amount, ends, method, probability, range, signed};
+use super::functional::{amount, difference, ends, method, probability, range};
 use super::{WIDTH, printable, prior_text};
 use crate::functional::{Unit, WithinBins};
 use crate::render::document::{Document, Emphasis, Table};
@@ -45,7 +45,7 @@ fn finding(report: &TrendReport, trend: &Trend) -> String {
         name(report.points.first()),
         name(report.points.last()),
         probability(chance),
-        signed(found, unit),
+        difference(found, unit).trim_start_matches('-'),
         range(found, unit, report.level)
     )
 }
