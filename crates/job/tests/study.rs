@@ -228,6 +228,35 @@ fn a_sampled_person_answers_one_group() {
     assert!(report.realised_ldp <= 2.0 && report.realised_ldp > 1.999);
 }
 
+/// Numbers in a Parquet table: bins, and labels that are numbers.
+#[test]
+fn columns_of_parquet_are_read_in_the_order_of_the_questions() {
+    let directory = TempDir::new().unwrap();
+    let text = STUDY
+        .replace("\"Female\", \"Male\"", "\"0\", \"1\"")
+        .replace("\"low\", \"high\"", "\"5\", \"7\"")
+        .replace("epsilon = 2", "epsilon = 90")
+        .replace("epsilon = 0.5", "epsilon = 30")
+        .replace("epsilon = 1}", "epsilon = 30}");
+    let study = written(directory.path(), &text).unwrap();
+    let (people, reports) = (directory.path().join("people.parquet"), directory.path().join("reports"));
+    let names = ["income", "other", "sex", "hours-per-week"].map(String::from);
+    let rows = vec![vec![5.0, 1.5, 1.0, 40.5], vec![7.0, 2.5, 0.0, 0.0]];
+    fs::write(&people, sottovoce_collect::files::number_table::parquet_table(&names, &rows).unwrap())
+        .unwrap();
+    let request = RandomiseStudyRequest {
+        insecure_test_seed: Some(7),
+        ..RandomiseStudyRequest::of(study, &people.to_string_lossy(), &reports)
+    };
+    request.check().unwrap().run(&unobserved).unwrap();
+    let lines = |name: &str| {
+        let text = fs::read_to_string(reports.join(name)).unwrap();
+        text.lines().filter(|line| !line.starts_with('#')).skip(1).map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("hours.csv"), ["2", "0"]);
+    assert_eq!(lines("sex+income.csv").len(), 2);
+}
+
 #[test]
 fn answers_that_are_none_are_refused_and_nothing_is_written() {
     let directory = TempDir::new().unwrap();

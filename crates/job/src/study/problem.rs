@@ -207,6 +207,14 @@ pub enum StudyProblem {
         /// The collection.
         collection: String,
     },
+    /// A table of people without the column of a question.
+    #[error("{file}: has no column `{}`, which a question of the study asks for", shown(column))]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
     /// A collection without its file.
     #[error("{directory}: has no file of the collection `{}` ({wanted})", shown(collection))]
     NoFile {

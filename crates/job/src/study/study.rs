@@ -1,14 +1,16 @@
 //! A valid study: its questions, the groups that are asked together, and the collections that it consists of.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce_collect::Domain;
+use sottovoce_collect::destination::is_standard_output;
 
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
 use super::problem::StudyProblem;
 use crate::collection::Identified;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::{Source, Written};
 use crate::spec::{PriorSpec, ProtocolKind, ProtocolSpec};
 
@@ -338,6 +340,14 @@ impl Study {
         };
         let factors = protocols.into_iter().enumerate().map(answered).collect();
         ProtocolSpec { kind: ProtocolKind::Product { factors }, labels }
+    }
+}
+
+/// Refuses standard output where a directory is needed.
+pub(crate) fn check_directory(output: &Path) -> Result<()> {
+    match is_standard_output(output) {
+        true => Err(Error::Setting { name: "output", value: "-".into(), allowed: "a directory" }),
+        false => Ok(()),
     }
 }
 
