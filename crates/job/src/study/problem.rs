@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::file::VERSION;
-use super::study::MAX_CELLS;
+use super::groups::MAX_CELLS;
 use crate::error::Error;
 use crate::source::Source;
 use crate::spec::shown;

@@ -17,8 +17,8 @@ use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
 use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
+use super::groups::{Collection, Study, check_directory, together};
 use super::problem::StudyProblem;
-use super::study::{Collection, Study, check_directory, together};
 use crate::contract::{Number, Whole, number, optional_whole};
 use crate::error::Result;
 use crate::randomise::{OnError, RandomiseReport, unwritable};

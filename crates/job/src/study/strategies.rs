@@ -9,7 +9,7 @@ use sottovoce::{Prior, Protocol};
 
 use super::expected::{Beliefs, Errors};
 use super::file::Strategy;
-use super::study::{Group, Study};
+use super::groups::{Group, Study};
 use crate::design::{Family, Sizing};
 use crate::error::{Error, Result};
 use crate::spec::ProtocolSpec;

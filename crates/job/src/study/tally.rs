@@ -9,9 +9,9 @@ use sottovoce::Observer;
 use sottovoce_collect::{Replacement, write_tallies};
 
 use super::file::StudyFile;
+use super::groups::{Collection, Study, check_directory};
 use super::problem::StudyProblem;
 use super::randomise::{refuse_other, stem};
-use super::study::{Collection, Study, check_directory};
 use crate::contract::{OneOrMore, Whole, one_or_more, optional_whole};
 use crate::error::Result;
 use crate::randomise::unwritable;

@@ -134,7 +134,7 @@ impl Question {
             return Err(StudyProblem::DuplicateLabel { name: name(), label: label.clone() });
         }
         let edges = self.edges().unwrap_or_default();
-        if let Some(pair) = edges.windows(2).find(|pair| !(pair[0] < pair[1])) {
+        if let Some(pair) = edges.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(StudyProblem::Bins { name: name(), edge: pair[1], before: pair[0] });
         }
         match self.prior.as_ref().map(|prior| prior.build(self.answers())) {
@@ -263,7 +263,8 @@ impl Study {
         let given: Vec<f64> = plan.collections.iter().filter_map(|planned| planned.share).collect();
         let sum: f64 = given.iter().sum();
         let complete = given.len() == self.groups.len() && given.iter().all(|share| *share > 0.0);
-        if !given.is_empty() && !(complete && (sum - 1.0).abs() < 1e-6) {
+        let whole = complete && (sum - 1.0).abs() < 1e-6;
+        if !given.is_empty() && !whole {
             return Err(StudyProblem::Shares { sum });
         }
         let filled =
@@ -291,8 +292,8 @@ impl Study {
             return Err(StudyProblem::NotPlanned);
         }
         let level = together(strategy, &levels);
-        // Written so that NaN fails.
-        if !(level <= self.round_epsilon() * ROUNDED) {
+        let within = level <= self.round_epsilon() * ROUNDED;
+        if !within {
             return Err(StudyProblem::AboveBudget { level, allowed: self.round_epsilon() });
         }
         if plan.noise == Noise::Memoised { Err(StudyProblem::NoMemo) } else { Ok(collections) }
