@@ -1,6 +1,6 @@
 //! The next step to try after an error, in the words of the command line: the libraries do not know the names of its flags.
 
-use sottovoce_job::{CollectionError, Contents, EndProblem, Error, NumbersError, ValueProblem};
+use sottovoce_job::{CollectionError, Contents, EndProblem, Error, NumbersError, StudyProblem, ValueProblem};
 
 /// What to try next, if there is a likely remedy.
 pub(crate) fn hint(error: &Error) -> Option<String> {
@@ -13,9 +13,21 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::MissingUsers { .. } => "give the number of users with --n",
         Error::NothingWanted => "give --digits, --decimal-digits, --u-distr or --accuracy",
         Error::Setting { name: "accuracy", .. } => "write 0.01 or 1% for one percentage point",
+        Error::Study { problem, .. } => hint_for_study(problem)?,
         other => return other.hint(),
     };
     Some(hint.into())
+}
+
+/// What to try next with a study.
+fn hint_for_study(problem: &StudyProblem) -> Option<&'static str> {
+    match problem {
+        StudyProblem::NotPlanned => {
+            Some("complete it with `sottovoce plan STUDY --n N -o FILE`, and use that file")
+        }
+        StudyProblem::WhichRound { .. } => Some("name the round with --round"),
+        _ => None,
+    }
 }
 
 /// What to try next with the files of a collection.
@@ -30,6 +42,9 @@ fn hint_for_files(problem: &CollectionError) -> Option<&'static str> {
         }
         Problem::Value { .. } => {
             "nothing was written; --on-error skip leaves such values out and counts them"
+        }
+        Problem::ColumnValue { .. } => {
+            "nothing was written; --on-error skip leaves such people out and counts them"
         }
         Problem::NoColumn { wanted: Contents::Values, .. } => "name the column of the values with --column",
         Problem::NoColumn { wanted: Contents::Reports, .. }

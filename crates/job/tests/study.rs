@@ -228,6 +228,35 @@ fn a_sampled_person_answers_one_group() {
     assert!(report.realised_ldp <= 2.0 && report.realised_ldp > 1.999);
 }
 
+/// Numbers in a Parquet table: bins, and labels that are numbers.
+#[test]
+fn columns_of_parquet_are_read_in_the_order_of_the_questions() {
+    let directory = TempDir::new().unwrap();
+    let text = STUDY
+        .replace("\"Female\", \"Male\"", "\"0\", \"1\"")
+        .replace("\"low\", \"high\"", "\"5\", \"7\"")
+        .replace("epsilon = 2", "epsilon = 90")
+        .replace("epsilon = 0.5", "epsilon = 30")
+        .replace("epsilon = 1}", "epsilon = 30}");
+    let study = written(directory.path(), &text).unwrap();
+    let (people, reports) = (directory.path().join("people.parquet"), directory.path().join("reports"));
+    let names = ["income", "other", "sex", "hours-per-week"].map(String::from);
+    let rows = vec![vec![5.0, 1.5, 1.0, 40.5], vec![7.0, 2.5, 0.0, 0.0]];
+    fs::write(&people, sottovoce_collect::files::number_table::parquet_table(&names, &rows).unwrap())
+        .unwrap();
+    let request = RandomiseStudyRequest {
+        insecure_test_seed: Some(7),
+        ..RandomiseStudyRequest::of(study, &people.to_string_lossy(), &reports)
+    };
+    request.check().unwrap().run(&unobserved).unwrap();
+    let lines = |name: &str| {
+        let text = fs::read_to_string(reports.join(name)).unwrap();
+        text.lines().filter(|line| !line.starts_with('#')).skip(1).map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("hours.csv"), ["2", "0"]);
+    assert_eq!(lines("sex+income.csv").len(), 2);
+}
+
 #[test]
 fn answers_that_are_none_are_refused_and_nothing_is_written() {
     let directory = TempDir::new().unwrap();
@@ -605,11 +634,10 @@ impl Held {
 }
 
 /// 95 % intervals from the table of people to the analysis, for people drawn from the distribution of the Adult data. In full, 200 collections of 32 561 people: each kind
-/// of interval holds in 92 to 98 %, where a single one is by luck with probability 0.95 (the seed is fixed). Quickly, a few small collections, of whose more than 300
-/// intervals in all at least 85 % hold: seven standard deviations, if ten of the nineteen of a collection are independent.
-#[test]
-fn intervals_of_all_strategies_hold_the_truth() {
-    let (collections, people) = if is_full() { (200, 32_561) } else { (6, 3000) };
+/// of interval holds in 92 to 98 %, where a single one is by luck with probability 0.95 (the seed is fixed). Quickly, four small collections, of whose 76 intervals at
+/// least 80 % hold: four standard deviations, if ten of the nineteen of a collection are independent.
+fn check_intervals(strategy: Strategy) {
+    let (collections, people) = if is_full() { (200, 32_561) } else { (4, 3000) };
     let (study, rows) = book();
     let total: f64 = rows.iter().map(|(_, count)| count).sum();
     let p: Vec<f64> = rows.iter().map(|(_, count)| count / total).collect();
@@ -626,50 +654,60 @@ fn intervals_of_all_strategies_hold_the_truth() {
         3 => share(&|row| bin(row) == x),
         question => share(&|row| row[question] == label),
     };
-    let mut all = Held::default();
-    for strategy in Strategy::ALL {
-        let planned = planned(&with_strategy(&study, strategy), people as u64).study;
-        let (mut shares, mut differences, mut means) = (Held::default(), Held::default(), Held::default());
-        for collection in 0..collections {
-            let mut rng = ChaCha12Rng::seed_from_u64(collection);
-            let directory = TempDir::new().unwrap();
-            let [table, reports, tallies] = ["people.csv", "reports", "tallies"]
-                .map(|name| directory.path().join(name).to_string_lossy().into_owned());
-            let mut text = "relationship,sex,income,hours-per-week\n".to_owned();
-            (0..people).for_each(|_| text += &(rows[drawn(&p, &mut rng)].0.clone() + "\n"));
-            fs::write(&table, text).unwrap();
-            let insecure_test_seed = Some(collection);
-            let request = RandomiseStudyRequest {
-                insecure_test_seed,
-                ..RandomiseStudyRequest::of(planned.clone(), &table, &reports)
-            };
-            request.check().unwrap().run(&unobserved).unwrap();
-            TallyStudyRequest::of(planned.clone(), vec![reports], &tallies)
-                .check()
-                .unwrap()
-                .run(&unobserved)
-                .unwrap();
-            let request = AnalyseRequest {
-                level: 0.95,
-                seed: collection,
-                ..AnalyseRequest::of(planned.clone(), &tallies)
-            };
-            let found = request.check().unwrap().run(&unobserved).unwrap();
-            for (q, question) in found.questions.iter().enumerate() {
-                for (x, answer) in question.answers.iter().enumerate() {
-                    shares.add(&answer.share, truth(q, &answer.label, x));
-                }
+    let planned = planned(&with_strategy(&study, strategy), people as u64).study;
+    let (mut shares, mut differences, mut means) = (Held::default(), Held::default(), Held::default());
+    for collection in 0..collections {
+        let mut rng = ChaCha12Rng::seed_from_u64(collection);
+        let directory = TempDir::new().unwrap();
+        let [table, reports, tallies] = ["people.csv", "reports", "tallies"]
+            .map(|name| directory.path().join(name).to_string_lossy().into_owned());
+        let mut text = "relationship,sex,income,hours-per-week\n".to_owned();
+        (0..people).for_each(|_| text += &(rows[drawn(&p, &mut rng)].0.clone() + "\n"));
+        fs::write(&table, text).unwrap();
+        let insecure_test_seed = Some(collection);
+        let request = RandomiseStudyRequest {
+            insecure_test_seed,
+            ..RandomiseStudyRequest::of(planned.clone(), &table, &reports)
+        };
+        request.check().unwrap().run(&unobserved).unwrap();
+        TallyStudyRequest::of(planned.clone(), vec![reports], &tallies)
+            .check()
+            .unwrap()
+            .run(&unobserved)
+            .unwrap();
+        let request =
+            AnalyseRequest { level: 0.95, seed: collection, ..AnalyseRequest::of(planned.clone(), &tallies) };
+        let found = request.check().unwrap().run(&unobserved).unwrap();
+        for (q, question) in found.questions.iter().enumerate() {
+            for (x, answer) in question.answers.iter().enumerate() {
+                shares.add(&answer.share, truth(q, &answer.label, x));
             }
-            let hours = found.questions[3].number.as_ref().unwrap();
-            means.add(hours.mean.as_ref().unwrap(), mean);
-            let difference = &found.cross_tables[0].differences.as_ref().unwrap()[1];
-            differences.add(difference, high("Male") - high("Female"));
         }
-        for (name, held) in [("shares", &shares), ("difference", &differences), ("mean", &means)] {
-            println!("{strategy:?} {name}: {held:?}");
-            assert!(!is_full() || (0.92..=0.98).contains(&held.share()), "{strategy:?} {name}: {held:?}");
-            (all.0, all.1) = (all.0 + held.0, all.1 + held.1);
-        }
+        let hours = found.questions[3].number.as_ref().unwrap();
+        means.add(hours.mean.as_ref().unwrap(), mean);
+        let difference = &found.cross_tables[0].differences.as_ref().unwrap()[1];
+        differences.add(difference, high("Male") - high("Female"));
     }
-    assert!(all.share() >= 0.85, "{all:?}");
+    let mut all = Held::default();
+    for (name, held) in [("shares", &shares), ("difference", &differences), ("mean", &means)] {
+        println!("{strategy:?} {name}: {held:?}");
+        assert!(!is_full() || (0.92..=0.98).contains(&held.share()), "{strategy:?} {name}: {held:?}");
+        (all.0, all.1) = (all.0 + held.0, all.1 + held.1);
+    }
+    assert!(all.share() >= 0.8, "{strategy:?}: {all:?}");
+}
+
+#[test]
+fn intervals_of_sampled_answers_hold_the_truth() {
+    check_intervals(Strategy::Sample);
+}
+
+#[test]
+fn intervals_of_split_answers_hold_the_truth() {
+    check_intervals(Strategy::Split);
+}
+
+#[test]
+fn intervals_of_joint_answers_hold_the_truth() {
+    check_intervals(Strategy::Joint);
 }

@@ -14,9 +14,9 @@ use sottovoce::{Evaluation, Method, Observer, Prior, Progress};
 use sottovoce_collect::Error as CollectError;
 
 use super::file::{Question, Strategy, StudyFile};
+use super::groups::{Collection, Group, Study};
 use super::problem::StudyProblem;
 use super::randomise::stem;
-use super::study::{Collection, Group, Study};
 use crate::admission::{admit, posterior_bytes};
 use crate::collection::{Collected, WrittenTallies};
 use crate::contract::{EvaluationFields, Name, Whole, by_name, evaluation, optional_whole, whole};

@@ -16,7 +16,7 @@ use sottovoce::accuracy::{AccuracyOptions, Distance, Place, accuracy};
 use sottovoce::estimate::{Estimator, SupportRates};
 use sottovoce::{Prior, Protocol};
 
-use super::study::{Group, Study};
+use super::groups::{Group, Study};
 use crate::error::Result;
 use crate::spec::PriorSpec;
 

@@ -15,7 +15,7 @@
 //! | file | what |
 //! |---|---|
 //! | `file.rs` | a study as written |
-//! | `study.rs` | a valid study: groups and collections |
+//! | `groups.rs` | a valid study: groups and collections |
 //! | `problem.rs` | what can be wrong with it |
 //! | `expected.rs` | expected errors, in closed form |
 //! | `strategies.rs` | how each strategy spends epsilon or people best |
@@ -26,11 +26,11 @@
 mod analyse;
 mod expected;
 mod file;
+mod groups;
 mod plan;
 mod problem;
 mod randomise;
 mod strategies;
-mod study;
 mod tally;
 
 pub use analyse::{
@@ -41,6 +41,7 @@ pub use file::{
     Edge, Joint, Noise, Plan, PlannedCollection, Question, Strategy, StudyFile, VERSION, read_study,
     study_schema,
 };
+pub use groups::{Group, MAX_CELLS, Study};
 pub use plan::{
     CollectionPlan, OtherProtocol, PlanJob, PlanReport, PlanRequest, PlannedStrategy, TableError,
 };
@@ -48,5 +49,4 @@ pub use problem::StudyProblem;
 pub use randomise::{
     CollectionReports, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, ReportFormat,
 };
-pub use study::{Group, MAX_CELLS, Study};
 pub use tally::{CollectionTallies, TallyStudyJob, TallyStudyReport, TallyStudyRequest};

@@ -11,9 +11,9 @@ use sottovoce::{Evaluation, Metric, Observer};
 
 use super::expected::Beliefs;
 use super::file::{PlannedCollection, Strategy, StudyFile};
+use super::groups::{Group, Study, together};
 use super::problem::StudyProblem;
 use super::strategies::{Asked, asked};
-use super::study::{Group, Study, together};
 use crate::contract::{AnswerFields, EvaluationFields, Whole, answer, evaluation, optional_whole};
 use crate::error::{Error, Result};
 use crate::expected_error::ExpectedError;

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::file::VERSION;
-use super::study::MAX_CELLS;
+use super::groups::MAX_CELLS;
 use crate::error::Error;
 use crate::source::Source;
 use crate::spec::shown;
@@ -206,6 +206,14 @@ pub enum StudyProblem {
         file: String,
         /// The collection.
         collection: String,
+    },
+    /// A table of people without the column of a question.
+    #[error("{file}: has no column `{}`, which a question of the study asks for", shown(column))]
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
     },
     /// A collection without its file.
     #[error("{directory}: has no file of the collection `{}` ({wanted})", shown(collection))]

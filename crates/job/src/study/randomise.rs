@@ -17,8 +17,8 @@ use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
 use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
+use super::groups::{Collection, Study, check_directory, together};
 use super::problem::StudyProblem;
-use super::study::{Collection, Study, together};
 use crate::contract::{Number, Whole, number, optional_whole};
 use crate::error::Result;
 use crate::randomise::{OnError, RandomiseReport, unwritable};
@@ -161,6 +161,7 @@ impl RandomiseStudyRequest {
     /// # Errors
     /// What is not so.
     pub fn check(&self) -> Result<RandomiseStudyJob> {
+        check_directory(&self.output)?;
         let study = self.study.check()?;
         let collections = study.collections()?;
         let people = match self.people.as_str() {
@@ -266,6 +267,13 @@ impl RandomiseStudyJob {
                 true => Err(sottovoce::Error::Stopped.into()),
                 false => Ok(()),
             }
+        });
+        let skipped = skipped.map_err(|error| match error {
+            CollectError::NoColumn { file, column, .. }
+            | CollectError::NoValueColumn { file, column, .. } => {
+                StudyProblem::NoColumn { file, column }.found_in(&self.study.source)
+            }
+            other => other.into(),
         })?;
         if people == 0 && skipped.total() > 0 {
             return Err(CollectError::NothingSent { skipped: skipped.total() }.into());

@@ -9,7 +9,7 @@ use sottovoce::{Prior, Protocol};
 
 use super::expected::{Beliefs, Errors};
 use super::file::Strategy;
-use super::study::{Group, Study};
+use super::groups::{Group, Study};
 use crate::design::{Family, Sizing};
 use crate::error::{Error, Result};
 use crate::spec::ProtocolSpec;
@@ -93,9 +93,9 @@ pub(crate) fn asked(
 fn best(group: &Group, beliefs: &Beliefs, epsilon: f64, parts: bool, families: &[Family]) -> Option<Asked> {
     if parts {
         let each = epsilon / group.questions.len() as f64;
-        let member = |size: &usize| {
+        let best_of = |size: &usize| {
             let prior = Prior::jeffreys(*size).ok()?;
-            let members = families.iter().filter_map(|family| family.at(&prior, each, Sizing::Error));
+            let members = families.iter().filter_map(|family| member(*family, &prior, each));
             let error = |member: &(Protocol, ProtocolSpec)| {
                 sottovoce::estimate::SupportRates::of(&member.0)
                     .map_or(f64::INFINITY, |rates| rates.squared_vote(*size))
@@ -105,7 +105,7 @@ fn best(group: &Group, beliefs: &Beliefs, epsilon: f64, parts: bool, families: &
                 .min_by(|l, r| l.0.total_cmp(&r.0))
                 .map(|(_, member)| member)
         };
-        let protocols = group.sizes.iter().map(member).collect::<Option<Vec<_>>>()?;
+        let protocols = group.sizes.iter().map(best_of).collect::<Option<Vec<_>>>()?;
         let alone: Vec<Protocol> = protocols.iter().map(|(protocol, _)| protocol.clone()).collect();
         let errors = Errors::of_parts(group, beliefs, &alone)?;
         return Some(Asked { share: 1.0, epsilon, protocols, errors, others: Vec::new() });
@@ -115,11 +115,10 @@ fn best(group: &Group, beliefs: &Beliefs, epsilon: f64, parts: bool, families: &
     for family in families {
         // The covariance of two votes of a block design is only known on average.
         let apart = group.questions.len() > 1 && *family == Family::Block;
-        let Some(member) = family.at(&prior, epsilon, Sizing::Error).filter(|_| !apart) else { continue };
+        let Some(member) = member(*family, &prior, epsilon).filter(|_| !apart) else { continue };
         let Some(errors) = Errors::of_whole(group, beliefs, &member.0) else { continue };
-        // Subsets and blocks of one value are randomised response.
         let known = found.iter().any(|(error, ..)| (error - errors.largest()).abs() <= SAME * error);
-        if errors.largest().is_finite() && (!known || *family == Family::Block && !is_response(&member.0)) {
+        if errors.largest().is_finite() && (!known || *family == Family::Block) {
             found.push((errors.largest(), errors, member));
         }
     }
@@ -132,8 +131,15 @@ fn best(group: &Group, beliefs: &Beliefs, epsilon: f64, parts: bool, families: &
     Some(Asked { share: 1.0, epsilon, protocols: vec![chosen], errors, others })
 }
 
-fn is_response(protocol: &Protocol) -> bool {
-    matches!(protocol, Protocol::Block(block) if block.size() == 1)
+/// The most accurate member of a family. Subsets and blocks of one value are randomised response, which has its own name.
+fn member(family: Family, prior: &Prior, epsilon: f64) -> Option<(Protocol, ProtocolSpec)> {
+    let found = family.at(prior, epsilon, Sizing::Error)?;
+    let again = match &found.0 {
+        Protocol::SubsetSelection(subset) => subset.size() == 1,
+        Protocol::Block(block) => block.size() == 1,
+        _ => false,
+    };
+    (!again).then_some(found)
 }
 
 /// Splits epsilon so that the largest of several errors, which fall with their levels, is as small as possible.

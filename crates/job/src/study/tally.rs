@@ -9,9 +9,9 @@ use sottovoce::Observer;
 use sottovoce_collect::{Replacement, write_tallies};
 
 use super::file::StudyFile;
+use super::groups::{Collection, Study, check_directory};
 use super::problem::StudyProblem;
 use super::randomise::{refuse_other, stem};
-use super::study::{Collection, Study};
 use crate::contract::{OneOrMore, Whole, one_or_more, optional_whole};
 use crate::error::Result;
 use crate::randomise::unwritable;
@@ -91,6 +91,7 @@ impl TallyStudyRequest {
     /// # Errors
     /// What is not so.
     pub fn check(&self) -> Result<TallyStudyJob> {
+        check_directory(&self.output)?;
         let study = self.study.check()?;
         let mut counts = Vec::new();
         for collection in study.collections()? {

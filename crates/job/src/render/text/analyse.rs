@@ -67,16 +67,23 @@ fn cross_table(document: &mut Document, table: &CrossTable) {
     let (last, others) =
         names.split_last().map_or(("", String::new()), |(last, others)| (last, others.join(", ")));
     document.heading(format!("{others} by {last}"));
-    document.table(cells(table, "of all people", |row| &row.cells, true));
-    let mut of_row = cells(table, "of the row", |row| &row.of_row, false);
+    document.line(Emphasis::Faint, "Shares of all people").table(cells(
+        table,
+        &others,
+        |row| &row.cells,
+        true,
+    ));
+    let mut of_row = cells(table, &others, |row| &row.of_row, false);
     if let (Some(differences), [first, second]) = (&table.differences, table.rows.as_slice()) {
         let name = format!("{} − {}", printable(&second.label), printable(&first.label));
         of_row.row(Emphasis::Plain, [name].into_iter().chain(differences.iter().map(with_interval)));
     }
-    document.line(Emphasis::Plain, "").table(of_row);
-    document.line(Emphasis::Plain, "").table(cells(table, "of the column", |row| &row.of_column, false));
+    document.line(Emphasis::Plain, "").line(Emphasis::Faint, "Shares of each row").table(of_row);
+    let of_column = cells(table, &others, |row| &row.of_column, false);
+    document.line(Emphasis::Plain, "").line(Emphasis::Faint, "Shares of each column").table(of_column);
 }
 
+/// A table of cells, whose first column has the given name.
 fn cells(table: &CrossTable, name: &str, of: impl Fn(&CrossRow) -> &Vec<Believed>, totals: bool) -> Table {
     let columns = table.columns.iter().map(|column| printable(column));
     let total = totals.then(|| "total".to_owned());

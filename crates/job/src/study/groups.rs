@@ -1,14 +1,16 @@
 //! A valid study: its questions, the groups that are asked together, and the collections that it consists of.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce_collect::Domain;
+use sottovoce_collect::destination::is_standard_output;
 
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
 use super::problem::StudyProblem;
 use crate::collection::Identified;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::{Source, Written};
 use crate::spec::{PriorSpec, ProtocolKind, ProtocolSpec};
 
@@ -132,7 +134,7 @@ impl Question {
             return Err(StudyProblem::DuplicateLabel { name: name(), label: label.clone() });
         }
         let edges = self.edges().unwrap_or_default();
-        if let Some(pair) = edges.windows(2).find(|pair| !(pair[0] < pair[1])) {
+        if let Some(pair) = edges.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(StudyProblem::Bins { name: name(), edge: pair[1], before: pair[0] });
         }
         match self.prior.as_ref().map(|prior| prior.build(self.answers())) {
@@ -261,7 +263,8 @@ impl Study {
         let given: Vec<f64> = plan.collections.iter().filter_map(|planned| planned.share).collect();
         let sum: f64 = given.iter().sum();
         let complete = given.len() == self.groups.len() && given.iter().all(|share| *share > 0.0);
-        if !given.is_empty() && !(complete && (sum - 1.0).abs() < 1e-6) {
+        let whole = complete && (sum - 1.0).abs() < 1e-6;
+        if !given.is_empty() && !whole {
             return Err(StudyProblem::Shares { sum });
         }
         let filled =
@@ -289,8 +292,8 @@ impl Study {
             return Err(StudyProblem::NotPlanned);
         }
         let level = together(strategy, &levels);
-        // Written so that NaN fails.
-        if !(level <= self.round_epsilon() * ROUNDED) {
+        let within = level <= self.round_epsilon() * ROUNDED;
+        if !within {
             return Err(StudyProblem::AboveBudget { level, allowed: self.round_epsilon() });
         }
         if plan.noise == Noise::Memoised { Err(StudyProblem::NoMemo) } else { Ok(collections) }
@@ -338,6 +341,14 @@ impl Study {
         };
         let factors = protocols.into_iter().enumerate().map(answered).collect();
         ProtocolSpec { kind: ProtocolKind::Product { factors }, labels }
+    }
+}
+
+/// Refuses standard output where a directory is needed.
+pub(crate) fn check_directory(output: &Path) -> Result<()> {
+    match is_standard_output(output) {
+        true => Err(Error::Setting { name: "output", value: "-".into(), allowed: "a directory" }),
+        false => Ok(()),
     }
 }
 
