@@ -701,7 +701,7 @@ const FORMATS: [&str; 4] = ["text", "json", "csv", "html"];
 const TALLIES: &str = r#"{"counts":[{"y":0,"count":60},{"y":1,"count":40},{"y":2,"count":9}]}"#;
 
 /// One quick and exact call of each command that has a report.
-const REPORTING: [(&str, &[&str]); 20] = [
+const REPORTING: [(&str, &[&str]); 22] = [
     ("metrics", &["metrics", "-p", "grr:a=3,eps=1", "-m", "ldp,s_wc,s_mu,f_mu,u_distr", "--n", "5"]),
     ("absent", &["metrics", "-p", "deterministic:map=0/0/1", "-m", "ldp,u_as,f_mu,u_distr"]),
     ("split", &["split", "-p", "grr:a=3,eps=2", "--n", "6"]),

@@ -20,6 +20,7 @@ const LABELLED: &str = "{\"kind\":\"grr\",\"a\":3,\"epsilon\":1,\"labels\":[\"So
 /// The page of every command that makes one, with the number of its charts, made once for all tests.
 static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
     let posterior = format!("posterior -p grr:a=3,eps=1 --tallies {TALLIES}");
+    let smooth = format!("{posterior} -r smooth");
     let estimate = format!("estimate -p grr:a=3,eps=1 --tallies {TALLIES} --estimator all");
     let labels = format!("estimate -p {LABELLED} --tallies {TALLIES}");
     let mut pages: Vec<(&str, String, usize)> = [
@@ -27,6 +28,7 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("compare", "compare -p grr:a=3,eps=1 oue:a=3,eps=1 rappor:a=3,eps=1 --match s_mu=0.9", 1),
         ("sweep", "compare -p grr:a=4,eps=1 oue:a=4,eps=1 --sweep epsilon=0.1..8:12", 1),
         ("posterior", &posterior, 1),
+        ("smooth", &smooth, 2),
         ("demo", "demo", 2),
         ("design", "design --a 3 --epsilon 1", 1),
         ("frontier", "design --a 3 --frontier --points 3", 1),

@@ -84,8 +84,10 @@ impl EstimateRequest {
         let filling = self.prior.as_ref().map_or(PriorSpec::Jeffreys, |prior| prior.spec.clone());
         let protocol = collected.protocol(self.protocol.as_ref())?.check(&filling)?;
         let a = protocol.protocol.inputs();
-        let prior =
-            self.prior.as_ref().map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check(a))?;
+        let prior = self
+            .prior
+            .as_ref()
+            .map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check_of_posterior(a))?;
         let estimators = estimators(&self.estimator)?;
         admit(estimate_bytes(&protocol.protocol, estimators.len()))?;
         let reports = collected.of(&protocol, |file| file.reports(&protocol.protocol))?;

@@ -24,11 +24,20 @@ impl Subject {
         prior: &Written<PriorSpec>,
         settings: Settings,
     ) -> Result<Self> {
+        Subject::under(protocol, prior, settings, Written::<PriorSpec>::check)
+    }
+
+    fn under(
+        protocol: &Written<ProtocolSpec>,
+        prior: &Written<PriorSpec>,
+        settings: Settings,
+        check: fn(&Written<PriorSpec>, usize) -> Result<Prior>,
+    ) -> Result<Self> {
         let prior_spec = prior.spec.clone();
         let protocol = protocol.check(&prior_spec)?;
         admit(protocol_bytes(&protocol.protocol))?;
         admit(prior_bytes(&prior_spec, protocol.protocol.inputs()))?;
-        let prior = prior.check(protocol.protocol.inputs())?;
+        let prior = check(prior, protocol.protocol.inputs())?;
         check_tolerance(settings.tolerance)?;
         Ok(Subject { protocol, prior_spec, prior, settings })
     }
@@ -41,7 +50,7 @@ impl Subject {
         settings: Settings,
     ) -> Result<Self> {
         if let Some(prior) = prior {
-            return Subject::new(protocol, prior, settings);
+            return Subject::under(protocol, prior, settings, Written::<PriorSpec>::check_of_posterior);
         }
         let mut subject = Subject::new(protocol, &Written::default(), settings)?;
         let a = subject.protocol.protocol.inputs();

@@ -76,6 +76,7 @@ pub(crate) fn posterior(
         t_quantiles: Method::Enumeration,
         draws: draws(&laws, parts, &weights, likelihood, options),
         alpha: None,
+        roughness: None,
         weights: weights.clone(),
         diagnostics: None,
     })

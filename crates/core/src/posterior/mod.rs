@@ -21,7 +21,7 @@
 //!
 //! [`posterior_of_supports`] is for collections of which only supports were kept.
 //!
-//! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
+//! The smoothing prior ([`crate::prior::Smooth`]) has chains of its own (`smooth`). Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
 //! parameter, and chains move it along with `P`.
 //!
 //! Every method also gives joint draws of `(P, T)`. Where they are independent, the covariance and whatever
@@ -44,11 +44,13 @@ mod chains;
 mod honest;
 mod marginal;
 mod mixture;
+mod plain_chains;
 mod points;
 mod polynomials;
 mod response;
 mod sampler;
 mod shares;
+mod smooth;
 mod summary;
 mod supports;
 mod two_values;
@@ -86,6 +88,12 @@ pub fn posterior(
     }
     options.check_draws(prior.inputs())?;
     let parts = prior.dirichlets();
+    if let Prior::Smooth(_) = prior {
+        return match packed(protocol, tallies)? {
+            Some(patterns) => smooth::posterior(&*patterns, options),
+            None => smooth::posterior(&SparseRows::new(protocol, tallies)?, options),
+        };
+    }
     if let Some(parts) = parts.as_ref().filter(|_| !matches!(prior, Prior::Points(_)))
         && (options.choice == Choice::MonteCarlo
             || !mixture::fits(protocol.inputs(), tallies.n(), parts.len()))

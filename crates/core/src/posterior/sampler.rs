@@ -288,6 +288,7 @@ impl Sampled<'_> {
             t,
             t_quantiles: Method::MonteCarlo,
             alpha: self.alpha(options),
+            roughness: None,
             weights: Vec::new(),
             draws: self.joint(options),
             diagnostics: Some(self.parts.iter().fold(
