@@ -22,6 +22,7 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
     let posterior = format!("posterior -p grr:a=3,eps=1 --tallies {TALLIES}");
     let asked = format!("{posterior} --of top(2) --of share(0,1)");
     let trend = format!("trend -p grr:a=3,eps=1 {TALLIES} {TALLIES} --of 0");
+    let smooth = format!("{posterior} -r smooth");
     let estimate = format!("estimate -p grr:a=3,eps=1 --tallies {TALLIES} --estimator all");
     let labels = format!("estimate -p {LABELLED} --tallies {TALLIES}");
     let mut pages: Vec<(&str, String, usize)> = [
@@ -37,6 +38,7 @@ static PAGES: LazyLock<Vec<(&'static str, String, usize)>> = LazyLock::new(|| {
         ("posterior", &posterior, 1),
         ("asked", &asked, 1),
         ("trend", &trend, 1),
+        ("smooth", &smooth, 2),
         ("demo", "demo", 2),
         ("design", "design --a 3 --epsilon 1", 1),
         ("frontier", "design --a 3 --frontier --points 3", 1),

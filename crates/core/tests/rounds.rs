@@ -139,7 +139,7 @@ fn many_rounds_approach_the_permanent_report() {
             assert!(privacy <= last.1 + 1e-12 && privacy >= limit - 1e-12, "{times}: {privacy} {limit}");
             last = (level, privacy);
         }
-        assert!(last.1 - limit < 1e-3 && level_limit - last.0 < 1e-3, "{last:?} {limit}");
+        assert!(last.1 - limit < 2e-3 && level_limit - last.0 < 1e-3, "{last:?} {limit}");
     }
 }
 

@@ -86,8 +86,10 @@ impl EstimateRequest {
         let gathered = Gathered::read(&self.tallies, self.protocol.as_ref(), &filling)?;
         let protocol = &gathered.named;
         let a = protocol.protocol.inputs();
-        let prior =
-            self.prior.as_ref().map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check(a))?;
+        let prior = self
+            .prior
+            .as_ref()
+            .map_or_else(|| PriorSpec::usual(a).build(a), |prior| prior.check_of_posterior(a))?;
         let estimators = estimators(&self.estimator)?;
         admit(estimate_bytes(&protocol.protocol, estimators.len()))?;
         if self.covariance && protocol.protocol.inputs() > MAX_COVARIANCE {

@@ -42,7 +42,7 @@ impl Subject {
         let a = protocol.protocol.inputs();
         let prior_spec = prior.map_or_else(|| PriorSpec::usual(a), |prior| prior.spec.clone());
         admit(prior_bytes(&prior_spec, a))?;
-        let prior = prior.map_or_else(|| prior_spec.build(a), |prior| prior.check(a))?;
+        let prior = prior.map_or_else(|| prior_spec.build(a), |prior| prior.check_of_posterior(a))?;
         check_tolerance(settings.tolerance)?;
         Ok(Subject { protocol, prior_spec, prior, settings })
     }

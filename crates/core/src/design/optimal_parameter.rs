@@ -235,9 +235,9 @@ fn common_points(prior: &Prior, coordinates: usize) -> Vec<(f64, Point)> {
             .collect()
     };
     match prior {
-        Prior::Custom(own) => {
+        Prior::Smooth(_) | Prior::Custom(_) => {
             let mut rng = ChaCha8Rng::seed_from_u64(0);
-            (0..draws).map(|_| (weight(1.0), Point::from_ln_weights(own.sample_ln(&mut rng)))).collect()
+            (0..draws).map(|_| (weight(1.0), Point::from_ln_weights(prior.sample_ln(&mut rng)))).collect()
         }
         Prior::Points(_) => {
             let sequence = DirichletSequence::new(0, 0);

@@ -139,7 +139,7 @@ fn information(question: &Question<'_>) -> Result<Evaluation, Absence> {
         return found;
     }
     let outputs = match prior {
-        Prior::Custom(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
+        Prior::Smooth(_) | Prior::Custom(_) if small(protocol) => Some(Reduced::of_outputs(protocol)?),
         _ => None,
     };
     let reduced = reduced.or(outputs);

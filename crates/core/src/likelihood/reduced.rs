@@ -110,7 +110,7 @@ impl Reduced {
 /// The components of a prior, on the remaining inputs if the protocol was reduced.
 pub(crate) fn prior_parts<'a>(prior: &'a Prior, reduced: Option<&Reduced>) -> PriorParts<'a> {
     match (prior, reduced) {
-        (Prior::Custom(_), _) | (_, None) => PriorParts::new(prior),
+        (Prior::Smooth(_) | Prior::Custom(_), _) | (_, None) => PriorParts::new(prior),
         (_, Some(reduced)) => PriorParts::Known(reduced.parts.clone()),
     }
 }

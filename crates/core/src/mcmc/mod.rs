@@ -23,5 +23,5 @@ pub(crate) mod divergence;
 pub(crate) mod evidence;
 pub(crate) mod normal_target;
 pub(crate) mod product_form;
-mod quadratic;
+pub(crate) mod quadratic;
 pub(crate) mod target;

@@ -169,7 +169,7 @@ pub(super) fn mean_over_prior(
 ) -> Result<Evaluation, Absence> {
     match prior {
         Prior::Points(_) => Err(Absence::NotContinuous),
-        Prior::Custom(_) => {
+        Prior::Smooth(_) | Prior::Custom(_) => {
             let share = 0.5 / (prior.inputs() as f64 - 1.0);
             let settings = Settings { tolerance: Some(settings.mean_tolerance() / share), ..*settings };
             mean_over_draws(prior, &settings, |ln_p| Ok(at(ln_p)))

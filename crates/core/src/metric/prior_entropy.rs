@@ -35,7 +35,7 @@ pub fn prior_entropy(prior: &Prior, settings: &Settings) -> Result<Evaluation, A
     match prior {
         Prior::Dirichlet(dirichlet) => Ok(of_dirichlet(dirichlet)),
         Prior::Points(_) => Err(Absence::NotContinuous),
-        Prior::DirichletMixture(_) | Prior::Adaptive(_) | Prior::Custom(_) => {
+        Prior::DirichletMixture(_) | Prior::Adaptive(_) | Prior::Smooth(_) | Prior::Custom(_) => {
             mean_over_draws(prior, settings, |ln_p| {
                 Ok(-prior.ln_density(ln_p).ok_or(Absence::NotContinuous)?)
             })

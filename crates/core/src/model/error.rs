@@ -215,7 +215,7 @@ pub enum Error {
     ImpossibleReports,
     /// A kind of prior for which no posterior can be computed.
     #[error(
-        "posteriors are found for Dirichlet priors, their mixtures and finitely many points; this prior is a custom one"
+        "posteriors are found for Dirichlet priors, their mixtures, finitely many points and the smoothing prior; this prior is a custom one"
     )]
     PosteriorPrior,
     /// Supports under a prior that their chains do not have.

@@ -57,6 +57,7 @@ pub(crate) fn posterior(
         t_quantiles: if silent == 0 { Method::ClosedForm } else { Method::MonteCarlo },
         draws,
         alpha: None,
+        roughness: None,
         weights: weights.clone(),
         terms,
         diagnostics: None,

@@ -79,6 +79,7 @@ pub(crate) fn posterior(
         t_quantiles: Method::Enumeration,
         draws: draws(&laws, parts, &weights, likelihood, options),
         alpha: None,
+        roughness: None,
         weights: weights.clone(),
         terms: terms(&laws, parts, &weights, a, n),
         diagnostics: None,

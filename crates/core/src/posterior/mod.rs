@@ -22,7 +22,7 @@
 //! [`posterior_of_supports`] is for collections of which only supports were kept, [`posterior_of_collections`] for several collections of the
 //! same values.
 //!
-//! Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
+//! The smoothing prior ([`crate::prior::Smooth`]) has chains of its own (`smooth`). Under the adaptive prior ([`crate::prior::Adaptive`]) the exact methods mix over quadrature nodes of its
 //! parameter, and chains move it along with `P`.
 //!
 //! What people ask of a posterior — a group's share, a mean, a difference, a rank — is a [`Functional`], answered by
@@ -49,11 +49,13 @@ mod chains;
 mod functional;
 mod marginal;
 mod mixture;
+mod plain_chains;
 mod points;
 mod polynomials;
 mod response;
 mod sampler;
 mod shares;
+mod smooth;
 mod summary;
 mod supports;
 mod truthful_reports;
@@ -96,6 +98,12 @@ pub fn posterior(
     }
     options.check_draws(prior.inputs())?;
     let parts = prior.dirichlets();
+    if let Prior::Smooth(_) = prior {
+        return match packed(protocol, tallies)? {
+            Some(patterns) => smooth::posterior(&*patterns, options),
+            None => smooth::posterior(&SparseRows::new(protocol, tallies)?, options),
+        };
+    }
     if let Some(parts) = parts.as_ref().filter(|_| !matches!(prior, Prior::Points(_)))
         && (options.choice == Choice::MonteCarlo
             || !mixture::fits(protocol.inputs(), tallies.n(), parts.len()))

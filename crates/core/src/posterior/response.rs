@@ -117,6 +117,7 @@ fn assembled(
         t_quantiles,
         draws,
         alpha: None,
+        roughness: None,
         weights: weights.clone(),
         terms: Vec::new(),
         diagnostics: None,

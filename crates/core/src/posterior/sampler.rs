@@ -292,6 +292,7 @@ impl Sampled<'_> {
             t,
             t_quantiles: Method::MonteCarlo,
             alpha: self.alpha(options),
+            roughness: None,
             weights: Vec::new(),
             terms: Vec::new(),
             draws: self.joint(options),

@@ -80,6 +80,8 @@ pub struct Posterior {
     pub t_quantiles: Method,
     /// The parameter of an adaptive prior; `None` under other priors.
     pub alpha: Option<Summary>,
+    /// The roughness of a smoothing prior; `None` under other priors.
+    pub roughness: Option<Summary>,
     /// Posterior probabilities of the components of a mixture prior, where the method is exact.
     pub weights: Vec<f64>,
     /// The posterior of `P` as a mixture of Dirichlet distributions: weights and parameters, where there are few terms.

@@ -12,15 +12,13 @@
 //! to 92 % of simulated collections of 2,000 reports and more; so far only its short form was run (20 collections of
 //! OUE, 10 values: 88.0 and 90.5 %).
 
-use std::ops::ControlFlow;
-
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 
-use super::summary::{Diagnostics, Draws, Posterior, PosteriorOptions, Summary, weighted_quantile};
-use crate::information::{Choice, Sampling};
+use super::plain_chains::{self, Draw, Walk, summary};
+use super::summary::{Draws, Posterior, PosteriorOptions};
+use crate::information::Choice;
 use crate::likelihood::normal_supports::NormalSupports;
-use crate::mcmc::diagnostics::{Agreement, agreement};
 use crate::mcmc::normal_target::{NormalState, NormalTarget};
 use crate::mcmc::target::ChainPrior;
 use crate::model::error::{Error, Result};
@@ -33,34 +31,9 @@ use crate::model::tallies::Tallies;
 use crate::numerics::random::{binomial, generator, multinomial};
 use crate::numerics::split_mix::split_mix;
 
-/// Number of chains, draws of each, and sweeps between two draws at first.
-const CHAINS: usize = 4;
-const KEPT: usize = 1000;
-const SWEEPS: usize = 3;
-
-/// Sweeps before the first draw.
-const BURN_IN: usize = 300;
-
-/// Largest number of doublings of the sweeps between draws.
-const DOUBLINGS: usize = 6;
-
-/// Largest R-hat and smallest effective sample size of a converged answer.
-const R_HAT: f64 = 1.01;
-const SAMPLE_SIZE: f64 = 1000.0;
-
 /// The least variance of the number of reports that support a value that nobody holds. Below, that number is far from
 /// normal: for OUE at epsilon = 6 and a thousand reports (2.5) the interval of an unseen value was half too wide.
 const FEWEST: f64 = 10.0;
-
-/// Draws between two calls of the observer.
-const SLICE: usize = 100;
-
-/// One chain and its draws.
-struct Chain {
-    rng: ChaCha8Rng,
-    state: NormalState,
-    draws: Vec<(Vec<f64>, Option<f64>)>,
-}
 
 /// The posterior of `P` and `T` given only how many reports support each input.
 ///
@@ -104,19 +77,9 @@ pub fn posterior_of_supports(
     let fixed_size = matches!(protocol, Protocol::SubsetSelection(_));
     let likelihood = NormalSupports::new(&rates, fixed_size, supports);
     let target = NormalTarget::new(&likelihood, chain_prior);
-    let (chains, agreements, diagnostics) = run(&target, a, options);
-    if !diagnostics.converged && !options.unconverged {
-        return Err(Error::Unconverged {
-            r_hat: diagnostics.r_hat,
-            allowed: R_HAT,
-            sample_size: diagnostics.bulk.min(diagnostics.tail),
-            wanted: SAMPLE_SIZE,
-        });
-    }
-    let length = chains[0].draws.len();
-    let drawn: Vec<&(Vec<f64>, Option<f64>)> =
-        (0..length).flat_map(|i| chains.iter().map(move |chain| &chain.draws[i])).collect();
-    let tally = |(i, draw): (usize, &&(Vec<f64>, Option<f64>))| {
+    let found = plain_chains::run(&target, options)?;
+    let (drawn, agreements) = (&found.draws, &found.agreements);
+    let tally = |(i, draw): (usize, &Draw)| {
         let rng = &mut generator(split_mix(options.seed, 1), i as u64);
         tallies(fixed_size, &likelihood, &rates, &draw.0, supports.n(), rng)
     };
@@ -129,8 +92,6 @@ pub fn posterior_of_supports(
         (share, tally)
     };
     let (p, t_summaries) = (0..a).into_par_iter().map(of_value).unzip();
-    let alphas: Vec<f64> = drawn.iter().filter_map(|(_, alpha)| *alpha).collect();
-    let alpha = (!alphas.is_empty()).then(|| summary(alphas, agreements[a].bulk, options));
     let count = options.draws.min(drawn.len());
     Ok(Posterior {
         n: supports.n(),
@@ -139,7 +100,8 @@ pub fn posterior_of_supports(
         p,
         t: t_summaries,
         t_quantiles: Method::Approximation,
-        alpha,
+        alpha: found.parameter(options),
+        roughness: None,
         weights: Vec::new(),
         terms: Vec::new(),
         draws: Draws {
@@ -147,97 +109,26 @@ pub fn posterior_of_supports(
             t: t.into_iter().take(count).collect(),
             chains: CHAINS,
         },
-        diagnostics: Some(diagnostics),
+        diagnostics: Some(found.diagnostics),
     })
 }
 
-/// Runs the chains until they agree, are stopped, or have doubled the sweeps between draws too often.
-fn run(
-    target: &NormalTarget<'_>,
-    a: usize,
-    options: &PosteriorOptions<'_>,
-) -> (Vec<Chain>, Vec<Agreement>, Diagnostics) {
-    let begin = |i: u64| {
-        let mut rng = generator(options.seed, i);
-        let mut state = target.prior_state(&mut rng);
-        (0..BURN_IN).for_each(|_| target.sweep(&mut state, &mut rng));
-        Chain { rng, state, draws: Vec::new() }
-    };
-    let mut chains: Vec<Chain> = (0..CHAINS as u64).into_par_iter().map(begin).collect();
-    let kept = KEPT.max(options.draws.div_ceil(CHAINS)).next_multiple_of(SLICE);
-    let mut sweeps = SWEEPS;
-    for doubling in 0..=DOUBLINGS {
-        chains.iter_mut().for_each(|chain| chain.draws.clear());
-        while chains[0].draws.len() < kept {
-            chains.par_iter_mut().for_each(|chain| chain.go_on(target, sweeps));
-            if stopped(&chains, kept, options) {
-                break;
-            }
-        }
-        let (agreements, found) = assessed(&chains, a, sweeps);
-        if found.converged || doubling == DOUBLINGS || chains[0].draws.len() < kept {
-            return (chains, agreements, found);
-        }
-        sweeps *= 2;
+impl Walk for NormalTarget<'_> {
+    type State = NormalState;
+    const BURN_IN: usize = 300;
+    const SWEEPS: usize = 3;
+
+    fn begin(&self, rng: &mut ChaCha8Rng) -> NormalState {
+        self.prior_state(rng)
     }
-    let (agreements, found) = assessed(&chains, a, sweeps);
-    (chains, agreements, found)
-}
 
-impl Chain {
-    fn go_on(&mut self, target: &NormalTarget<'_>, sweeps: usize) {
-        for _ in 0..SLICE {
-            (0..sweeps).for_each(|_| target.sweep(&mut self.state, &mut self.rng));
-            self.draws.push((self.state.p.clone(), self.state.alpha));
-        }
+    fn sweep(&self, state: &mut NormalState, rng: &mut ChaCha8Rng) {
+        NormalTarget::sweep(self, state, rng);
     }
-}
 
-fn stopped(chains: &[Chain], wanted: usize, options: &PosteriorOptions<'_>) -> bool {
-    let kept = (chains.len() * chains[0].draws.len()) as f64;
-    let progress = Sampling {
-        draws: kept as u64,
-        assessed: kept as u64,
-        value: kept,
-        error: 1.0 / kept.sqrt(),
-        tolerance: 1.0 / ((CHAINS * wanted) as f64).sqrt(),
-    };
-    options.observer.is_some_and(|observer| observer(&progress) == ControlFlow::Break(()))
-}
-
-fn assessed(chains: &[Chain], a: usize, sweeps: usize) -> (Vec<Agreement>, Diagnostics) {
-    let of_value = |x: usize| {
-        let column = |chain: &Chain| chain.draws.iter().map(|(p, _)| p[x]).collect();
-        agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>())
-    };
-    let mut found: Vec<Agreement> = (0..a).into_par_iter().map(of_value).collect();
-    if chains[0].state.alpha.is_some() {
-        let column = |chain: &Chain| chain.draws.iter().filter_map(|(_, alpha)| *alpha).collect();
-        found.push(agreement(&chains.iter().map(column).collect::<Vec<Vec<f64>>>()));
+    fn draw(&self, state: &NormalState) -> Draw {
+        (state.p.clone(), state.alpha)
     }
-    let least = |f: fn(&Agreement) -> f64| found.iter().map(f).fold(f64::INFINITY, f64::min);
-    let (r_hat, bulk, tail) = (-least(|a| -a.r_hat), least(|a| a.bulk), least(|a| a.tail));
-    let diagnostics = Diagnostics {
-        chains: chains.len(),
-        length: chains[0].draws.len() * sweeps,
-        r_hat,
-        bulk,
-        tail,
-        // Slices are never rejected.
-        acceptance: 1.0,
-        converged: r_hat <= R_HAT && bulk.min(tail) >= SAMPLE_SIZE,
-    };
-    (found, diagnostics)
-}
-
-fn summary(mut values: Vec<f64>, size: f64, options: &PosteriorOptions<'_>) -> Summary {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
-    values.sort_by(f64::total_cmp);
-    let weighted: Vec<(f64, f64)> = values.into_iter().map(|value| (value, 1.0)).collect();
-    let quantiles = options.probabilities.iter().map(|q| (*q, weighted_quantile(&weighted, *q))).collect();
-    Summary { mean, sd, quantiles, error: sd / size.sqrt(), ..Summary::default() }
 }
 
 /// The tallies, where supports tell them: nobody reported, or each report supports one input at most.

@@ -52,6 +52,7 @@ pub(crate) fn posterior(
         t_quantiles: Method::MonteCarlo,
         draws,
         alpha: None,
+        roughness: None,
         weights: weights.clone(),
         terms: Vec::new(),
         diagnostics: None,

@@ -50,6 +50,9 @@ struct PosteriorFields<'r> {
     t_quantiles_method: Name<Method>,
     /// The parameter of the adaptive prior; null under other priors.
     alpha: Option<Parameter<'r>>,
+    /// The roughness of the curve of ln shares, under the smoothing prior.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roughness: Option<Parameter<'r>>,
     /// The values whose linear estimate lies outside the interval of their share.
     linear_outside: Vec<Outside<'r>>,
     /// How well the Markov chains agree; null where there are none.
@@ -77,7 +80,7 @@ struct Marginal<'r> {
     density: &'r [(f64, f64)],
 }
 
-/// What the reports say about the parameter of the adaptive prior.
+/// What the reports say about the parameter of the adaptive or the smoothing prior.
 #[derive(Serialize, JsonSchema)]
 struct Parameter<'r> {
     /// The mean.
@@ -156,6 +159,17 @@ impl From<&Diagnostics> for Chains {
     }
 }
 
+impl<'r> From<&'r Summary> for Parameter<'r> {
+    fn from(found: &'r Summary) -> Self {
+        Parameter {
+            mean: Number(found.mean),
+            sd: Number(found.sd),
+            error: Number(found.error),
+            quantiles: Quantiles(&found.quantiles),
+        }
+    }
+}
+
 fn marginals<'r>(labels: &'r [String], summaries: &'r [Summary]) -> Vec<Marginal<'r>> {
     let marginal = |(label, summary): (&'r String, &'r Summary)| Marginal {
         label,
@@ -187,12 +201,8 @@ impl<'r> From<&'r PosteriorReport> for PosteriorFields<'r> {
             p: marginals(&report.labels, &found.p),
             t: marginals(&report.labels, &found.t),
             t_quantiles_method: Name(found.t_quantiles),
-            alpha: found.alpha.as_ref().map(|alpha| Parameter {
-                mean: Number(alpha.mean),
-                sd: Number(alpha.sd),
-                error: Number(alpha.error),
-                quantiles: Quantiles(&alpha.quantiles),
-            }),
+            alpha: found.alpha.as_ref().map(Parameter::from),
+            roughness: found.roughness.as_ref().map(Parameter::from),
             linear_outside: (report.linear_outside().into_iter())
                 .map(|(x, linear)| Outside { label: &report.labels[x], linear: Number(linear) })
                 .collect(),

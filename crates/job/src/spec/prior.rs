@@ -8,7 +8,7 @@ use sottovoce::prior::{Dirichlet, DirichletMixture, Points};
 
 use super::fields::{Kind, Path, number, numbers, rows};
 use super::tree::Tree;
-use crate::error::{FieldProblem, Result, Specified};
+use crate::error::{Error, FieldProblem, Result, Specified};
 use crate::source::Written;
 
 /// A prior as written. The number of values is that of the protocol it is used with.
@@ -26,6 +26,9 @@ pub enum PriorSpec {
     },
     /// Symmetric Dirichlet distributions whose parameter is unknown, with its logarithm uniform from ln 2/a (at most ln 0.1) to ln 10.
     Adaptive,
+    /// For ordered values, such as bins of a number, in `posterior` and `estimate`: the logarithms of the shares are a random walk of
+    /// second order with unknown roughness, so that the shares form a smooth curve.
+    Smooth,
     /// A Dirichlet distribution.
     Dirichlet {
         /// The parameters, one for each input.
@@ -51,6 +54,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "jeffreys", required: &[], optional: &[] },
     Kind { name: "symmetric", required: &["alpha"], optional: &[] },
     Kind { name: "adaptive", required: &[], optional: &[] },
+    Kind { name: "smooth", required: &[], optional: &[] },
     Kind { name: "dirichlet", required: &["alpha"], optional: &[] },
     Kind { name: "dirichlet_mixture", required: &["weights", "parts"], optional: &[] },
     Kind { name: "points", required: &["weights", "points"], optional: &[] },
@@ -73,6 +77,7 @@ impl PriorSpec {
         Ok(match fields.kind.name {
             "symmetric" => PriorSpec::Symmetric { alpha: fields.take("alpha", number)? },
             "adaptive" => PriorSpec::Adaptive,
+            "smooth" => PriorSpec::Smooth,
             "dirichlet" => PriorSpec::Dirichlet { alpha: fields.take("alpha", numbers)? },
             "dirichlet_mixture" => PriorSpec::DirichletMixture {
                 weights: fields.take("weights", numbers)?,
@@ -91,8 +96,8 @@ impl PriorSpec {
         let prior = self.construct(a).map_err(|(field, error)| match (self, error) {
             // The number of values comes with what the prior is for, and not from the prior.
             (
-                PriorSpec::Jeffreys | PriorSpec::Adaptive | PriorSpec::Symmetric { .. },
-                error @ sottovoce::Error::Inputs { .. },
+                PriorSpec::Jeffreys | PriorSpec::Adaptive | PriorSpec::Smooth | PriorSpec::Symmetric { .. },
+                error @ (sottovoce::Error::Inputs { .. } | sottovoce::Error::TooMuch { .. }),
             ) => error.into(),
             (_, error) => Path::Key(&Path::Root, &field).error(error.into()),
         })?;
@@ -111,6 +116,7 @@ impl PriorSpec {
         match self {
             PriorSpec::Jeffreys => Prior::jeffreys(a).map_err(at("kind")),
             PriorSpec::Adaptive => Prior::adaptive(a).map_err(at("kind")),
+            PriorSpec::Smooth => Prior::smooth(a).map_err(at("kind")),
             PriorSpec::Symmetric { alpha } => Prior::symmetric(a, *alpha).map_err(at("alpha")),
             PriorSpec::Dirichlet { alpha } => Dirichlet::new(alpha.clone())
                 .map(Prior::Dirichlet)
@@ -181,11 +187,25 @@ fn points_field(weights: &[f64], points: &[Vec<f64>], error: &sottovoce::Error) 
 }
 
 impl Written<PriorSpec> {
-    /// The prior on `a` values.
+    /// The prior on `a` values, for metrics.
+    ///
+    /// # Errors
+    /// A parameter is out of range, the prior is on another number of values, or it is only for posteriors.
+    pub fn check(&self, a: usize) -> Result<Prior> {
+        match self.check_of_posterior(a)? {
+            Prior::Smooth(_) => {
+                let allowed = "a Dirichlet prior, a mixture or points: the smoothing prior is for posteriors";
+                Err(Error::Setting { name: "prior", value: "smooth".into(), allowed })
+            }
+            prior => Ok(prior),
+        }
+    }
+
+    /// The prior on `a` values, for a posterior.
     ///
     /// # Errors
     /// A parameter is out of range, or the prior is on another number of values.
-    pub fn check(&self, a: usize) -> Result<Prior> {
+    pub fn check_of_posterior(&self, a: usize) -> Result<Prior> {
         self.spec.build(a).map_err(|error| error.found_in(&self.source))
     }
 }
@@ -198,7 +218,7 @@ impl<'de> Deserialize<'de> for PriorSpec {
 
 #[cfg(test)]
 mod tests {
-    use crate::error::Error;
+    use super::*;
     use crate::spec::read_prior;
 
     fn place(argument: &str) -> String {
@@ -206,6 +226,14 @@ mod tests {
             Error::Field { path, .. } => path,
             other => panic!("{other}"),
         }
+    }
+
+    #[test]
+    fn the_smoothing_prior_is_for_posteriors() {
+        let smooth = read_prior("smooth").unwrap();
+        assert!(matches!(smooth.check(5), Err(Error::Setting { name: "prior", .. })));
+        assert!(smooth.check_of_posterior(5).is_ok());
+        assert!(matches!(smooth.check_of_posterior(5000), Err(Error::Numbers(_))));
     }
 
     #[test]

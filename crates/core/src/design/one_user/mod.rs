@@ -129,7 +129,7 @@ fn information(prior: &Prior, direction: &Direction) -> Result<f64> {
         Prior::Dirichlet(_) | Prior::DirichletMixture(_) | Prior::Adaptive(_) => {
             Ok(of_components(&prior.dirichlets().unwrap_or_default(), direction))
         }
-        Prior::Custom(_) => Err(Error::DesignPrior),
+        Prior::Smooth(_) | Prior::Custom(_) => Err(Error::DesignPrior),
     }
 }
 

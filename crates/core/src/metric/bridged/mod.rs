@@ -68,9 +68,9 @@ impl Bridged {
             Prior::Adaptive(adaptive) => {
                 Ok(Bridged::Mixture(MixtureBridge::new(protocol, adaptive.mixture(), settings)?))
             }
-            Prior::Points(_) | Prior::Custom(_) => {
-                Err(Absence::NoMethod { what: "an approximation under points or a custom prior" })
-            }
+            Prior::Points(_) | Prior::Smooth(_) | Prior::Custom(_) => Err(Absence::NoMethod {
+                what: "an approximation under points, a smoothing or a custom prior",
+            }),
         }
     }
 

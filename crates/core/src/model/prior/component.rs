@@ -19,7 +19,7 @@ pub(crate) enum Component {
 }
 
 impl Component {
-    /// The components of a prior with their weights; `None` for a custom prior.
+    /// The components of a prior with their weights; `None` for a smoothing or a custom prior.
     pub(crate) fn parts_of(prior: &Prior) -> Option<Vec<(f64, Component)>> {
         match prior {
             Prior::Points(p) => Some(
@@ -131,7 +131,8 @@ impl<'a> PriorParts<'a> {
     pub(crate) fn new(prior: &'a Prior) -> Self {
         match prior {
             Prior::Custom(custom) => PriorParts::Custom(&**custom),
-            // Unwrap safety: only a custom prior has no components.
+            Prior::Smooth(smooth) => PriorParts::Custom(smooth),
+            // Unwrap safety: only smoothing and custom priors have no components.
             other => PriorParts::Known(Component::parts_of(other).unwrap()),
         }
     }

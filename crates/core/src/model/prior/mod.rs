@@ -14,6 +14,7 @@ mod custom;
 mod dirichlet;
 mod mixture;
 mod points;
+mod smooth;
 
 pub use adaptive::Adaptive;
 pub(crate) use component::{Component, PriorParts};
@@ -21,6 +22,8 @@ pub use custom::CustomPrior;
 pub use dirichlet::{Dirichlet, Group};
 pub use mixture::DirichletMixture;
 pub use points::Points;
+pub use smooth::Smooth;
+pub(crate) use smooth::normalised;
 
 use std::sync::Arc;
 
@@ -52,6 +55,8 @@ pub enum Prior {
     Adaptive(Adaptive),
     /// A discrete prior on finitely many distributions.
     Points(Points),
+    /// A random walk on the logarithms of the shares of ordered values.
+    Smooth(Smooth),
     /// A custom prior.
     Custom(Arc<dyn CustomPrior>),
 }
@@ -89,6 +94,14 @@ impl Prior {
         Adaptive::new(a).map(Prior::Adaptive)
     }
 
+    /// The smoothing prior on `a` ordered values: neighbours have similar shares.
+    ///
+    /// # Errors
+    /// `a` is out of range.
+    pub fn smooth(a: usize) -> Result<Self> {
+        Smooth::new(a).map(Prior::Smooth)
+    }
+
     /// What [`crate::posterior::posterior`] is usually asked about: adaptive for more than two values. Two
     /// values cannot tell what their parameter is, and have the Jeffreys prior.
     ///
@@ -105,6 +118,7 @@ impl Prior {
             Prior::Dirichlet(dirichlet) => dirichlet.alpha().len(),
             Prior::DirichletMixture(mixture) => mixture.parts()[0].alpha().len(),
             Prior::Points(points) => points.points()[0].len(),
+            Prior::Smooth(smooth) => smooth.inputs(),
             Prior::Custom(custom) => custom.inputs(),
         }
     }
@@ -124,11 +138,11 @@ impl Prior {
                 let m = adaptive.mixture();
                 Some(m.weights().iter().copied().zip(m.parts()).collect())
             }
-            Prior::Points(_) | Prior::Custom(_) => None,
+            Prior::Points(_) | Prior::Smooth(_) | Prior::Custom(_) => None,
         }
     }
 
-    /// `E P`; for a custom prior by simulation with a fixed seed.
+    /// `E P`; for a smoothing or a custom prior by simulation with a fixed seed.
     pub fn mean(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.inputs()];
         let mut add = |weight: f64, p: &mut dyn Iterator<Item = f64>| {
@@ -140,11 +154,11 @@ impl Prior {
                     add(*weight, &mut p.iter().copied());
                 }
             }
-            Prior::Custom(custom) => {
+            Prior::Smooth(_) | Prior::Custom(_) => {
                 const DRAWS: usize = 10_000;
                 let mut rng = <chacha20::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(0);
                 for _ in 0..DRAWS {
-                    let ln_p = custom.sample_ln(&mut rng);
+                    let ln_p = self.sample_ln(&mut rng);
                     add(1.0 / DRAWS as f64, &mut ln_p.into_iter().map(f64::exp));
                 }
             }
@@ -167,11 +181,12 @@ impl Prior {
                 m.parts()[pick(m.weights(), 1.0, rng)].sample_ln(rng)
             }
             Prior::Points(p) => p.points()[pick(p.weights(), 1.0, rng)].iter().map(|p_x| p_x.ln()).collect(),
+            Prior::Smooth(smooth) => smooth.sample_ln(rng),
             Prior::Custom(custom) => custom.sample_ln(rng),
         }
     }
 
-    /// The distribution of the frequencies of `map(x)`; `None` for points and custom priors.
+    /// The distribution of the frequencies of `map(x)`; `None` for points, smoothing and custom priors.
     ///
     /// # Errors
     /// Fewer than two images occur.
@@ -181,13 +196,14 @@ impl Prior {
             Prior::DirichletMixture(mixture) => Prior::DirichletMixture(mixture.merged(map)?),
             // Merged values have unequal parameters, so the prior is no longer adaptive.
             Prior::Adaptive(adaptive) => Prior::DirichletMixture(adaptive.mixture().merged(map)?),
-            Prior::Points(_) | Prior::Custom(_) => return Ok(None),
+            Prior::Points(_) | Prior::Smooth(_) | Prior::Custom(_) => return Ok(None),
         }))
     }
 
     /// `ln` of the density at `e^{ln_p}`; `None` for a prior without a density.
     pub fn ln_density(&self, ln_p: &[f64]) -> Option<f64> {
         match self {
+            Prior::Smooth(smooth) => Some(smooth.ln_density(ln_p)),
             Prior::Custom(custom) => Some(custom.ln_density(ln_p)),
             _ => {
                 let terms = |(weight, part): (f64, &Dirichlet)| weight.ln() + part.ln_density(ln_p);

@@ -96,6 +96,7 @@ pub(super) fn prior_text(prior: &PriorSpec) -> String {
     match prior {
         PriorSpec::Jeffreys => "Jeffreys (Dirichlet, all alpha = 0.5)".into(),
         PriorSpec::Adaptive => "adaptive (symmetric Dirichlet, the reports choose alpha)".into(),
+        PriorSpec::Smooth => "smooth (ordered values, the reports choose the roughness)".into(),
         PriorSpec::Symmetric { alpha } => format!("Dirichlet, all alpha = {alpha}"),
         PriorSpec::Dirichlet { alpha } => format!("Dirichlet, alpha = {}", list(alpha)),
         PriorSpec::DirichletMixture { parts, .. } => format!("mixture of {} Dirichlets", parts.len()),

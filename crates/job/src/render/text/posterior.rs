@@ -51,6 +51,9 @@ pub fn posterior(report: &PosteriorReport) -> Document {
         document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &words);
     }
     document.line(Emphasis::Plain, "").chart(intervals(report));
+    if report.posterior.roughness.is_some() {
+        document.picture(curve(report));
+    }
     document
 }
 
@@ -149,6 +152,31 @@ fn intervals(report: &PosteriorReport) -> Chart {
     ))
 }
 
+/// The shares of ordered values as a curve with a band.
+fn curve(report: &PosteriorReport) -> Chart {
+    let level = percent(report.level);
+    let point = |(x, p): (usize, &Summary)| Point {
+        x: x as f64 + 1.0,
+        y: 100.0 * p.mean,
+        interval: ends(p).map(|(low, high)| (100.0 * low, 100.0 * high)),
+        label: None,
+        note: Some(format!("{}: {} %", report.labels[x], rounded(100.0 * p.mean, 3))),
+    };
+    let points = report.posterior.p.iter().enumerate().map(point).collect();
+    let (first, last) = (&report.labels[0], &report.labels[report.labels.len() - 1]);
+    let axis = format!("value, in order from {} to {}", printable(first), printable(last));
+    Chart::new(
+        "The distribution as a curve",
+        Axis::new(axis, Scale::Linear),
+        Axis::new("% of the population", Scale::Linear),
+    )
+    .under(format!("posterior mean and {level} % band, {} reports", report.posterior.n))
+    .with(Series::new("posterior", Form::Line, points))
+    .saying(format!(
+        "The shares of neighbouring values are taken to form a smooth curve. A share lies in the band with probability {level} %, given the reports."
+    ))
+}
+
 fn method(document: &mut Document, found: &Posterior, level: f64) {
     let name = match found.method {
         Method::ClosedForm => "closed form",
@@ -165,11 +193,13 @@ fn method(document: &mut Document, found: &Posterior, level: f64) {
         );
         document.fact("Chains", words);
     }
-    if let Some(alpha) = &found.alpha {
-        let ends = ends(alpha).map_or_else(String::new, |(low, high)| {
+    let parameters = [("Alpha", &found.alpha, ""), ("Roughness", &found.roughness, "")];
+    for (name, parameter, meaning) in parameters {
+        let Some(parameter) = parameter else { continue };
+        let ends = ends(parameter).map_or_else(String::new, |(low, high)| {
             format!(" ({} %: {} to {})", percent(level), rounded(low, 2), rounded(high, 2))
         });
-        document.fact("Alpha", format!("{}{ends}", rounded(alpha.mean, 2)));
+        document.fact(name, format!("{}{meaning}{ends}", rounded(parameter.mean, 2)));
     }
     let evidence = match &found.log_evidence {
         Ok(e) => format!("{} (natural logarithm)", with_error(e.value, e.error)),
