@@ -177,7 +177,7 @@ class Posterior(JobReport):
         return float(count) if chains is None else min(float(chains["ess_bulk"]), float(chains["ess_tail"]), count)
 
     def share(self, values: str | int | Sequence[str | int]) -> Quantity:
-        """The share of the users who hold one of these values, given by labels or numbers."""
+        """The share of the users who hold one of these values, given by labels or, where there are none, by numbers."""
         places = self._places(values)
         error = float(self.error[places].sum())
         mean = {"value": float(self.mean[places].sum()), "error": error, "method": self.method}

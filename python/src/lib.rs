@@ -1,7 +1,7 @@
 //! `sottovoce._native`, the compiled part of the Python package.
 //!
-//! A job goes through the contract of every front end: request as JSON → check → run → report ([`run`]). Columns of values and reports take a way of
-//! their own, without JSON: Arrow, numpy and lists become [`column::Column`], are randomised ([`protocol`]) and counted ([`tally`]). No Arrow type goes
+//! A job goes through the contract of every front end: request as JSON → check → run → report (`run.rs`). Columns of values and reports take a way of
+//! their own, without JSON: Arrow, numpy and lists become columns (`column.rs`), are randomised (`protocol.rs`) and counted (`tally.rs`). No Arrow type goes
 //! further than this crate.
 //!
 //! Nothing here is for users: the modules in `python/sottovoce` are.

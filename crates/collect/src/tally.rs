@@ -640,3 +640,59 @@ impl Tally {
 pub fn supports_inputs(protocol: &Protocol) -> bool {
     matches!(protocol, Protocol::UnaryEncoding(_) | Protocol::SubsetSelection(_) | Protocol::LocalHash(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use sottovoce::unobserved;
+
+    use super::*;
+
+    fn column(name: &str) -> Input {
+        Input::File(name.into())
+    }
+
+    /// The reports of a hash, in one byte each; every seventh is out of range.
+    fn report(row: usize, bytes: &mut [u8]) -> Result<(), Reason> {
+        bytes[0] = if row.is_multiple_of(7) { 9 } else { (row * row % 5) as u8 };
+        Ok(())
+    }
+
+    #[test]
+    fn a_column_is_counted_as_its_reports_one_by_one() {
+        let grr = Protocol::grr(5, 1.0).unwrap();
+        let (mut whole, mut single) = (Tally::new(&grr, Form::Automatic), Tally::new(&grr, Form::Automatic));
+        whole.add_column(&column("a"), 50_000, report, &unobserved).unwrap();
+        let mut bytes = [0];
+        for row in 0..50_000 {
+            report(row, &mut bytes).unwrap();
+            let _ = single.add_report(&bytes);
+        }
+        assert_eq!((whole.n, &whole.counts), (single.n, &single.counts));
+        assert_eq!(whole.rejections.total(), 50_000u64.div_ceil(7));
+        assert_eq!(
+            (whole.rejections.examples[1].line, whole.rejections.examples[1].reason),
+            (8, Reason::OutOfRange)
+        );
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing() {
+        let grr = Protocol::grr(5, 1.0).unwrap();
+        let mut tally = Tally::new(&grr, Form::Automatic);
+        tally.add_column(&column("a"), 5000, report, &unobserved).unwrap();
+        let before = tally.clone();
+        let again = tally.add_column(&column("b"), 5000, report, &unobserved);
+        assert!(matches!(again, Err(Error::Overlap { .. })));
+        assert!(matches!(tally.add_tally(&column("c"), before.clone()), Err(Error::Overlap { .. })));
+        let none = tally.add_column(&column("d"), 3, |_, _| Err(Reason::Empty), &unobserved);
+        assert!(matches!(none, Err(Error::NothingCounted { rejected: 3, line: 1, .. })));
+        let stopped = tally.add_column(&column("e"), 200_000, report, &|_| std::ops::ControlFlow::Break(()));
+        assert!(matches!(stopped, Err(Error::Tallies(sottovoce::Error::Stopped))));
+        assert_eq!((tally.n, &tally.counts), (before.n, &before.counts));
+        assert_eq!(tally.ledger.batches(), before.ledger.batches());
+        assert_eq!(tally.rejections, before.rejections);
+        tally.ledger.allow_copies = true;
+        tally.add_tally(&column("f"), before.clone()).unwrap();
+        assert_eq!(tally.n, 2 * before.n);
+    }
+}
