@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::source::Source;
 use crate::spec::shown;
 
-/// What is wrong with a study. Names are quoted as [`shown`].
+/// What is wrong with a study. Names are quoted in part if they are long.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum StudyProblem {

@@ -67,7 +67,7 @@ fn cross_table(document: &mut Document, table: &CrossTable) {
     let (last, others) =
         names.split_last().map_or(("", String::new()), |(last, others)| (last, others.join(", ")));
     document.heading(format!("{others} by {last}"));
-    document.line(Emphasis::Faint, "Shares of all people").table(cells(
+    document.paragraph(Emphasis::Faint, 0, WIDTH, "Shares of all people").table(cells(
         table,
         &others,
         |row| &row.cells,
@@ -78,9 +78,15 @@ fn cross_table(document: &mut Document, table: &CrossTable) {
         let name = format!("{} − {}", printable(&second.label), printable(&first.label));
         of_row.row(Emphasis::Plain, [name].into_iter().chain(differences.iter().map(with_interval)));
     }
-    document.line(Emphasis::Plain, "").line(Emphasis::Faint, "Shares of each row").table(of_row);
+    document
+        .line(Emphasis::Plain, "")
+        .paragraph(Emphasis::Faint, 0, WIDTH, "Shares of each row")
+        .table(of_row);
     let of_column = cells(table, &others, |row| &row.of_column, false);
-    document.line(Emphasis::Plain, "").line(Emphasis::Faint, "Shares of each column").table(of_column);
+    document
+        .line(Emphasis::Plain, "")
+        .paragraph(Emphasis::Faint, 0, WIDTH, "Shares of each column")
+        .table(of_column);
 }
 
 /// A table of cells, whose first column has the given name.
