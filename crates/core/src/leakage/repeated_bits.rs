@@ -90,7 +90,7 @@ fn binomial(trials: f64, share: f64, complement: f64, ones: f64) -> f64 {
 /// `1 + (κ − λ)(ρ − 1)/(λρ + 1 − λ)`, with `ρ` and `1/ρ` in place of each other where `ρ` is large.
 fn remembered(bits: &BitNoise, ln_rho: f64) -> f64 {
     let difference = -bits.other_deviation * bits.lambda_complement;
-    if !(difference > 0.0) || ln_rho == 0.0 {
+    if difference <= 0.0 || ln_rho == 0.0 {
         return 0.0;
     }
     let (set, clear) = if ln_rho > 0.0 { (1.0, (-ln_rho).exp()) } else { (ln_rho.exp(), 1.0) };

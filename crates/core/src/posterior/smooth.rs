@@ -265,8 +265,9 @@ impl<'a> Target<'a> {
         }
         let mean = differences.iter().sum::<f64>() / ASSESSED as f64;
         let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / ASSESSED as f64;
-        // NaN is no small variance.
-        if !(variance <= MAX_VARIANCE) {
+        // False for NaN too.
+        let is_small = variance <= MAX_VARIANCE;
+        if !is_small {
             self.expansion = None;
         }
     }
