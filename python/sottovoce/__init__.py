@@ -56,13 +56,15 @@ from ._protocol import (
     subset,
     ue,
 )
-from ._report import JobReport, Metrics, run
+from ._report import Estimate, Frontier, JobReport, Metrics, run
 from ._running import limits
 from ._tally import Tally, merge, tally
 from .errors import Interrupted, SottovoceError, TimeOver
 
 __all__ = [
+    "Estimate",
     "Evaluation",
+    "Frontier",
     "Interrupted",
     "JobReport",
     "Metrics",

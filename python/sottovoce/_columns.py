@@ -33,7 +33,7 @@ def prepared(column: Any, name: str | None) -> tuple[Any, str | None]:
             pass
         if hasattr(column, "columns"):
             column, name = _of_table(column, name), None
-        return _of_numpy(column.to_numpy()), name
+        return (_of_numpy(column.to_numpy()) if hasattr(column, "to_numpy") else column), name
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return column, name
     numpy = sys.modules.get("numpy")

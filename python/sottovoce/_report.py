@@ -15,7 +15,7 @@ from ._evaluation import Evaluation
 from ._protocol import Protocol
 from ._running import native_report
 
-__all__ = ["Frontier", "JobReport", "Metrics", "run"]
+__all__ = ["Estimate", "Frontier", "JobReport", "Metrics", "run"]
 
 
 class JobReport:

@@ -149,6 +149,10 @@ pub(crate) fn text(item: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if let Ok(number) = item.cast::<PyFloat>() {
         return Ok(Some(number.value()).filter(|value| !value.is_nan()).map(number_text));
     }
+    // What pandas has for a missing value.
+    if ["NAType", "NaTType"].contains(&type_name(item).as_str()) {
+        return Ok(None);
+    }
     // Scalars of numpy and of Arrow.
     for method in ["item", "as_py"] {
         if let Ok(plain) = item.call_method0(method)

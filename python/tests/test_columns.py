@@ -163,3 +163,7 @@ def test_pandas_without_pyarrow(monkeypatch):
     wanted = q.randomise(VALUES, insecure_test_seed=7).to_bytes()
     assert q.randomise(frame["x"], insecure_test_seed=7).to_bytes() == wanted
     assert q.randomise(frame, column="x", insecure_test_seed=7).to_bytes() == wanted
+    with pytest.raises(sv.SottovoceError, match="row 1: the value is missing"):
+        sv.grr(3, 1).randomise(pandas.Series([1, None], dtype="Int64"))
+    with pytest.raises(TypeError):
+        q.randomise(pandas.NA)
