@@ -122,8 +122,8 @@ mod tests {
         let prior = Smooth::new(2).unwrap();
         let density = |u: f64| {
             // In the log-odds u, so that the peak at p = ½ and the tails are smooth.
-            let p = 1.0 / (1.0 + (-u).exp());
-            (prior.ln_density(&[p.ln(), (-p).ln_1p()]) + p.ln() + (-p).ln_1p()).exp()
+            let ln_p = [-(-u).exp().ln_1p(), -u.exp().ln_1p()];
+            (prior.ln_density(&ln_p) + ln_p[0] + ln_p[1]).exp()
         };
         let (low, high, cells) = (-700.0, 700.0, 1_400_000);
         let width = (high - low) / f64::from(cells);
