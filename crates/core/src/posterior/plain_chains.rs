@@ -12,7 +12,7 @@ use crate::numerics::parallel::*;
 use crate::numerics::random::generator;
 
 /// Number of chains, and draws of each.
-const CHAINS: usize = 4;
+pub(super) const CHAINS: usize = 4;
 const KEPT: usize = 1000;
 
 /// Largest number of doublings of the sweeps between draws.

@@ -28,7 +28,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::marginal::grid;
-use super::plain_chains::{self, Draw, Walk, summary};
+use super::plain_chains::{self, CHAINS, Draw, Walk, summary};
 use super::summary::{Draws, Posterior, PosteriorOptions, Summary};
 use crate::information::Choice;
 use crate::likelihood::Senders;
@@ -81,9 +81,11 @@ pub(super) fn posterior(likelihood: &dyn Senders, options: &PosteriorOptions<'_>
         true => count,
         false => TALLIED.max(options.draws).min(count),
     };
+    // The draws of the chains stand in turn; those with tallies are spread over all of each chain.
+    let at = |i: usize| (i / CHAINS) * (count / CHAINS) / tallied.div_ceil(CHAINS) * CHAINS + i % CHAINS;
     let tally = |i: usize| {
         let rng = &mut generator(split_mix(options.seed, 1), i as u64);
-        likelihood.sample_tallies(&drawn.draws[i * count / tallied].0, rng)
+        likelihood.sample_tallies(&drawn.draws[at(i)].0, rng)
     };
     let t: Vec<Vec<u64>> = (0..tallied).into_par_iter().map(tally).collect();
     let of_value = |x: usize| {
@@ -96,7 +98,7 @@ pub(super) fn posterior(likelihood: &dyn Senders, options: &PosteriorOptions<'_>
         (share, tally)
     };
     let (p, t_summaries) = (0..a).into_par_iter().map(of_value).unzip();
-    let joint = |i: usize| drawn.draws[i * count / tallied].0.clone();
+    let joint = |i: usize| drawn.draws[at(i)].0.clone();
     let wanted = options.draws.min(tallied);
     Ok(Posterior {
         n: likelihood.n(),
@@ -108,7 +110,12 @@ pub(super) fn posterior(likelihood: &dyn Senders, options: &PosteriorOptions<'_>
         alpha: None,
         roughness: drawn.parameter(options),
         weights: Vec::new(),
-        draws: Draws { p: (0..wanted).map(joint).collect(), t: t.into_iter().take(wanted).collect() },
+        terms: Vec::new(),
+        draws: Draws {
+            p: (0..wanted).map(joint).collect(),
+            t: t.into_iter().take(wanted).collect(),
+            chains: CHAINS,
+        },
         diagnostics: Some(drawn.diagnostics),
     })
 }

@@ -15,7 +15,7 @@
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
 
-use super::plain_chains::{self, Draw, Walk, summary};
+use super::plain_chains::{self, CHAINS, Draw, Walk, summary};
 use super::summary::{Draws, Posterior, PosteriorOptions};
 use crate::information::Choice;
 use crate::likelihood::normal_supports::NormalSupports;
