@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(40)), Some((121, 40)));
         assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(4)), Some((13, 4)));
         assert_eq!(best_block(&jeffreys(5), 3.0, Some(31), None), Some((31, 6)));
-        assert_eq!(best_block(&jeffreys(5), 1.0, Some(8), None), Some((8, 1)));
+        assert_eq!(best_block(&jeffreys(5), 1.0, Some(8), None), None, "only single residues");
         assert_eq!(best_block(&jeffreys(90), 1.0, Some(101), None), Some((101, 25)));
         assert_eq!(best_block(&jeffreys(90), 1.0, None, Some(28)), Some((109, 28)));
         assert_eq!(best_block(&jeffreys(5), 1.0, None, Some(1)), Some((5, 1)));
