@@ -19,6 +19,7 @@ from . import _native, errors
 from ._evaluation import Evaluation
 from ._jobs import (
     accuracy,
+    analyse,
     any_job,
     budget,
     choose,
@@ -31,8 +32,10 @@ from ._jobs import (
     figures,
     frontier,
     metrics,
+    plan,
     posterior,
     split,
+    trend,
     users,
 )
 from ._native import Reports, __version__
@@ -77,6 +80,7 @@ __all__ = [
     "TimeOver",
     "__version__",
     "accuracy",
+    "analyse",
     "blh",
     "block",
     "budget",
@@ -103,6 +107,7 @@ __all__ = [
     "metrics",
     "mixture",
     "oue",
+    "plan",
     "posterior",
     "product",
     "protocol",
@@ -113,6 +118,7 @@ __all__ = [
     "split",
     "subset",
     "tally",
+    "trend",
     "ue",
     "users",
 ]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -12,10 +14,12 @@ from ._posterior import Posterior
 from ._protocol import Protocol
 from ._report import Estimate, Frontier, JobReport, Metrics, run
 from ._tally import Tally
+from .errors import FileError, InvalidInput
 
 AnyProtocol = Protocol | str | Mapping[str, Any]
 AnyPrior = str | Mapping[str, Any]
 AnyTallies = Tally | str | Mapping[str, Any]
+AnyStudy = Mapping[str, Any] | str | os.PathLike[str]
 OneOrMore = str | Sequence[str]
 
 
@@ -201,11 +205,13 @@ def budget(
     prior: AnyPrior | None = None,
     epsilon: float | None = None,
     min_average_privacy: float | None = None,
+    then: AnyProtocol | None = None,
+    times: int | None = None,
     seed: int | None = None,
 ) -> JobReport:
-    """How much privacy several collections use up together."""
+    """How much privacy several collections use up together: one for each protocol, in ``times`` rounds; with ``then``, each round draws from one memoised report."""
     limits = {"epsilon": epsilon, "min_average_privacy": min_average_privacy, "seed": seed}
-    return _asked("budget", protocol=protocol, prior=prior, **limits)
+    return _asked("budget", protocol=protocol, prior=prior, then=then, times=times, **limits)
 
 
 def estimate(
@@ -224,10 +230,12 @@ def estimate(
 
 
 def posterior(
-    tallies: AnyTallies,
+    tallies: AnyTallies | Sequence[AnyTallies],
     *,
     protocol: AnyProtocol | None = None,
     prior: AnyPrior | None = None,
+    of: OneOrMore | None = None,
+    against: AnyTallies | Sequence[AnyTallies] | None = None,
     level: float | None = None,
     draws: int | None = None,
     grid: int | None = None,
@@ -235,10 +243,67 @@ def posterior(
     seed: int | None = None,
     allow_unconverged: bool | None = None,
 ) -> Posterior:
-    """What a tally, a dictionary of tallies or a tallies file says about the shares: means, credible intervals, joint draws, evidence."""
+    """What a tally, a dictionary of tallies or a tallies file says about the shares: means, credible intervals, joint draws, evidence.
+
+    Several tallies of the same values, under different protocols, have one posterior. ``of`` asks for expressions over the labels, such as ``share(tea, coffee)``, and ``against`` compares them with another
+    collection.
+    """
     fields = {"prior": prior, "level": level, "draws": draws, "grid": grid, "method": method, "seed": seed}
-    asked = _asked("posterior", tallies=tallies, protocol=protocol, allow_unconverged=allow_unconverged, **fields)
-    return cast(Posterior, asked)
+    more = {"of": of, "against": against, "allow_unconverged": allow_unconverged}
+    return cast(Posterior, _asked("posterior", tallies=tallies, protocol=protocol, **more, **fields))
+
+
+def trend(
+    tallies: Sequence[AnyTallies],
+    *,
+    protocol: AnyProtocol | None = None,
+    prior: AnyPrior | None = None,
+    of: OneOrMore | None = None,
+    level: float | None = None,
+    method: str | None = None,
+    seed: int | None = None,
+    allow_unconverged: bool | None = None,
+) -> JobReport:
+    """How shares, or expressions over the labels, change from one collection to the next."""
+    fields = {"prior": prior, "of": of, "level": level, "method": method, "seed": seed}
+    return _asked("trend", tallies=list(tallies), protocol=protocol, allow_unconverged=allow_unconverged, **fields)
+
+
+def plan(
+    study: AnyStudy,
+    *,
+    strategy: str | None = None,
+    n: int | None = None,
+    accuracy: float | None = None,
+) -> JobReport:
+    """How to collect the answers of a study with several questions. A study is a dictionary, or the path of a TOML file."""
+    return _asked("plan", study=_study(study), strategy=strategy, n=n, accuracy=accuracy)
+
+
+def analyse(
+    study: AnyStudy,
+    tallies: str | os.PathLike[str],
+    *,
+    round: int | None = None,
+    level: float | None = None,
+    seed: int | None = None,
+) -> JobReport:
+    """What the tallies of a study, in a directory, say about its questions and cross-tables."""
+    return _asked("analyse", study=_study(study), tallies=tallies, round=round, level=level, seed=seed)
+
+
+def _study(study: AnyStudy) -> Mapping[str, Any]:
+    if isinstance(study, Mapping):
+        return study
+    if not isinstance(study, (str, os.PathLike)):
+        raise TypeError(f"a study is a dictionary or the path of a TOML file, not a {type(study).__name__}")
+    try:
+        with open(study, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise FileError(f"{study}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{study}: is not TOML: {error}", path="study") from error
 
 
 def explain(metric: str | None = None) -> JobReport:

@@ -101,3 +101,28 @@ def test_markov_chains_say_how_many_draws_they_are_worth():
     post = q.tally(q.randomise([0, 1, 2, 3, 0, 0] * 50, insecure_test_seed=1)).posterior(draws=500, method="monte_carlo")
     assert post.method == "monte_carlo" and post.effective_draws <= 500
     assert post.share([0, 1]).mean.error > 0
+
+
+def test_expressions_several_collections_and_trends():
+    """A difference by the job's exact method agrees with that of the draws, within five standard errors."""
+    asked = sv.posterior(TALLY, of=["red - green", "share(red, blue)"])
+    text = asked.to_json()
+    assert "red - green" in text and "share(red, blue)" in text
+    drawn = POST.draws[:, 0] - POST.draws[:, 1]
+    difference, share = (sv.Evaluation(entry["posterior"]["mean"]) for entry in asked["of"])
+    assert abs(difference - drawn.mean()) < 5 * drawn.std() / 4000**0.5 + difference.error
+    assert abs(share - float(POST.share(["red", "blue"]))) < 1e-9 + share.error
+    other = sv.oue(Q.labels, 1)
+    both = sv.posterior([TALLY, other.tally(other.randomise(["red", "blue"] * 50, insecure_test_seed=1))])
+    assert both.n == 1100
+    assert sv.trend([TALLY, Q.tally([0] * 300 + [1] * 500)], of="red").job == "trend"
+    with pytest.raises(sv.SottovoceError, match="in common"):
+        sv.trend([TALLY, TALLY])
+
+
+def test_a_study_is_a_dictionary_or_a_file(tmp_path):
+    (tmp_path / "study.toml").write_text('version = 1\n[[question]]\nname = "sex"\nlabels = ["Female", "Male"]\n[plan]\nepsilon = 1\n')
+    study = {"version": 1, "question": [{"name": "sex", "labels": ["Female", "Male"]}], "plan": {"epsilon": 1}}
+    assert sv.plan(tmp_path / "study.toml", n=1000).to_json() == sv.plan(study, n=1000).to_json()
+    with pytest.raises(sv.SottovoceError, match="cannot be read"):
+        sv.plan(tmp_path / "none.toml")
