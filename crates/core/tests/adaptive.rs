@@ -3,7 +3,8 @@
 //!
 //! `SOTTOVOCE_FULL=1` runs the calibration on 1,260 collections and the coverage on 216.
 
-use std::collections::BTreeMap;
+mod simulation;
+
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
@@ -13,7 +14,9 @@ use sottovoce::design::optimal_parameter::best_block;
 use sottovoce::information::{Choice, Sampling};
 use sottovoce::posterior::{Posterior, PosteriorOptions, posterior};
 use sottovoce::prior::{Adaptive, Dirichlet};
-use sottovoce::{Analysis, Metric, Output, Prior, Protocol, Tallies};
+use sottovoce::{Analysis, Metric, Prior, Protocol};
+
+use simulation::collected;
 
 fn full() -> bool {
     std::env::var("SOTTOVOCE_FULL").is_ok()
@@ -33,21 +36,6 @@ fn options(probabilities: Vec<f64>, choice: Choice, seed: u64) -> PosteriorOptio
         observer: Some(&without_evidence),
         ..PosteriorOptions::default()
     }
-}
-
-/// Reports of users whose values are drawn from `p`.
-fn collected(protocol: &Protocol, p: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Tallies {
-    let mut counts = BTreeMap::<Output, u64>::new();
-    for _ in 0..n {
-        let mut rest = rng.random::<f64>();
-        let held = p.iter().position(|p_x| {
-            rest -= p_x;
-            rest < 0.0
-        });
-        let x = held.unwrap_or(p.len() - 1);
-        *counts.entry(protocol.sample(x, rng).unwrap()).or_default() += 1;
-    }
-    Tallies::new(protocol, counts).unwrap()
 }
 
 /// Randomised response has an exact mixture over `α`, which shares nothing with the chains but the

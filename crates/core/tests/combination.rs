@@ -2,11 +2,13 @@
 //!
 //! `SOTTOVOCE_FULL=1` simulates 400 collections instead of 12.
 
+mod simulation;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rayon::prelude::*;
 use sottovoce::estimate::{Combination, Reports};
 use sottovoce::information::Sampling;
@@ -30,17 +32,7 @@ fn options(seed: u64) -> PosteriorOptions<'static> {
 
 /// Reports of users whose values are drawn from `p`.
 fn collected(protocol: &Protocol, p: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Reports {
-    let mut counts = BTreeMap::<Output, u64>::new();
-    for _ in 0..n {
-        let mut rest = rng.random::<f64>();
-        let held = p.iter().position(|p_x| {
-            rest -= p_x;
-            rest < 0.0
-        });
-        let x = held.unwrap_or(p.len() - 1);
-        *counts.entry(protocol.sample(x, rng).unwrap()).or_default() += 1;
-    }
-    Reports::Tallies(Tallies::new(protocol, counts).unwrap())
+    Reports::Tallies(simulation::collected(protocol, p, n, rng))
 }
 
 /// Evidence and means by enumeration of all values of five users, three under one protocol and two under another.

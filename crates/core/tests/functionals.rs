@@ -3,17 +3,21 @@
 //!
 //! `SOTTOVOCE_FULL=1` simulates 400 collections for each protocol instead of 30.
 
+mod simulation;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rayon::prelude::*;
 use sottovoce::information::{Choice, Sampling};
 use sottovoce::posterior::{
     Contrast, FUNCTIONAL_DRAWS, Functional, FunctionalSummary, Posterior, PosteriorOptions, posterior,
 };
 use sottovoce::{Error, Method, Output, Prior, Protocol, Tallies};
+
+use simulation::collected;
 
 /// Leaves out the evidence, which follows the chains.
 fn without_evidence(sampling: &Sampling) -> ControlFlow<()> {
@@ -220,23 +224,6 @@ fn what_cannot_be_answered_is_refused() {
     );
     let other = Functional::share(4, &[0]).unwrap();
     assert_eq!(found.functional(&other, &[]), Err(Error::FunctionalSize { found: 4, expected: 3 }));
-}
-
-/// Reports of users whose values are drawn from `p`.
-fn collected(protocol: &Protocol, p: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Tallies {
-    let held = |rng: &mut ChaCha8Rng| {
-        let mut rest = rng.random::<f64>();
-        let found = p.iter().position(|p_x| {
-            rest -= p_x;
-            rest < 0.0
-        });
-        found.unwrap_or(p.len() - 1)
-    };
-    let report = |_| {
-        let x = held(rng);
-        protocol.sample(x, rng).unwrap()
-    };
-    collection(protocol, &(0..n).map(report).collect::<Vec<Output>>())
 }
 
 fn holds(summary: &FunctionalSummary, truth: f64) -> bool {

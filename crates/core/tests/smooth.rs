@@ -2,7 +2,8 @@
 //!
 //! `SOTTOVOCE_FULL=1` runs the calibration on 400 collections and the column on 100 for each protocol.
 
-use std::collections::BTreeMap;
+mod simulation;
+
 use std::ops::ControlFlow;
 
 use chacha20::ChaCha8Rng;
@@ -13,6 +14,8 @@ use sottovoce::information::{Choice, Sampling, SamplingObserver};
 use sottovoce::posterior::{Posterior, PosteriorOptions, Summary, posterior};
 use sottovoce::prior::{CustomPrior, Smooth};
 use sottovoce::{Error, Output, Prior, Protocol, Tallies};
+
+use simulation::collected;
 
 fn full() -> bool {
     std::env::var("SOTTOVOCE_FULL").is_ok()
@@ -26,21 +29,6 @@ fn without_evidence(sampling: &Sampling) -> ControlFlow<()> {
 fn options(probabilities: Vec<f64>, seed: u64) -> PosteriorOptions<'static> {
     let observer: Option<SamplingObserver<'static>> = Some(&without_evidence);
     PosteriorOptions { probabilities, seed, draws: 0, observer, ..PosteriorOptions::default() }
-}
-
-/// Reports of users whose values are drawn from `p`.
-fn collected(protocol: &Protocol, p: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Tallies {
-    let mut counts = BTreeMap::<Output, u64>::new();
-    for _ in 0..n {
-        let mut rest = rng.random::<f64>();
-        let held = p.iter().position(|p_x| {
-            rest -= p_x;
-            rest < 0.0
-        });
-        let x = held.unwrap_or(p.len() - 1);
-        *counts.entry(protocol.sample(x, rng).unwrap()).or_default() += 1;
-    }
-    Tallies::new(protocol, counts).unwrap()
 }
 
 /// Three values, against the sum over a grid of both log-ratios with the density of the prior. Means within five of their stated standard

@@ -1,9 +1,9 @@
 //! The posterior given only supports: beside that of the complete reports, and its calibration.
 
-use std::collections::BTreeMap;
+mod simulation;
 
 use chacha20::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rayon::prelude::*;
 use sottovoce::Error;
 use sottovoce::estimate::Supports;
@@ -11,20 +11,9 @@ use sottovoce::evaluation::Method;
 use sottovoce::information::Choice;
 use sottovoce::posterior::{PosteriorOptions, posterior, posterior_of_supports};
 use sottovoce::prior::Dirichlet;
-use sottovoce::{Output, Prior, Protocol, Tallies};
+use sottovoce::{Prior, Protocol};
 
-fn collected(protocol: &Protocol, p: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Tallies {
-    let mut counts = BTreeMap::<Output, u64>::new();
-    for _ in 0..n {
-        let mut rest = rng.random::<f64>();
-        let held = p.iter().position(|p_x| {
-            rest -= p_x;
-            rest < 0.0
-        });
-        *counts.entry(protocol.sample(held.unwrap_or(p.len() - 1), rng).unwrap()).or_default() += 1;
-    }
-    Tallies::new(protocol, counts).unwrap()
-}
+use simulation::collected;
 
 /// Supports say less than the reports, but of few values hardly so: means within half a standard deviation,
 /// spreads between those of the reports and 1.5 times as much.

@@ -76,6 +76,9 @@ fn document(report: &impl FileReport) -> Document {
     document
 }
 
+/// The warning about reports that were drawn from a test seed.
+const INSECURE_REPORTS: &str = "INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values.";
+
 impl FileReport for RandomiseReport {
     fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("reports", self.reports.to_string()), ("skipped", self.skipped.to_string())];
@@ -99,10 +102,7 @@ impl FileReport for RandomiseReport {
             ));
         }
         if self.insecure {
-            notes.push(
-                "INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values."
-                    .into(),
-            );
+            notes.push(INSECURE_REPORTS.into());
         }
         if !self.realised_ldp.is_finite() {
             notes.push(
@@ -138,10 +138,7 @@ impl FileReport for RandomiseStudyReport {
             ));
         }
         if self.insecure {
-            notes.push(
-                "INSECURE: these reports follow from a test seed. Anybody who knows it can undo them; never send them for real values."
-                    .into(),
-            );
+            notes.push(INSECURE_REPORTS.into());
         }
         notes
     }
