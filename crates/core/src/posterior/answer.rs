@@ -212,9 +212,12 @@ impl Posterior {
         Ok(Sample { size: self.effective_size(&values), values })
     }
 
-    /// How many independent draws tell as much.
+    /// How many independent draws tell as much. Draws that are all the same have no autocorrelation to estimate, and count in full.
     fn effective_size(&self, values: &[f64]) -> f64 {
         let count = values.len() as f64;
+        if values.windows(2).all(|pair| pair[0] == pair[1]) {
+            return count;
+        }
         match (self.draws.chains, &self.diagnostics) {
             (1.., _) => {
                 let chains = self.draws.chains;
