@@ -40,12 +40,12 @@ fn finding(report: &TrendReport, trend: &Trend) -> String {
     let rise = found.above.map_or(0.5, |(_, p)| p.value);
     let (word, chance) = if rise >= 0.5 { ("risen", rise) } else { ("fallen", 1.0 - rise) };
     format!(
-        "{} has {word} from {} to {} with probability {}: by {} ({}).",
+        "{} has {word} from {} to {} with probability {}: a change of {} ({}).",
         printable(&trend.expression.text),
         name(report.points.first()),
         name(report.points.last()),
         probability(chance),
-        difference(found, unit).trim_start_matches('-'),
+        difference(found, unit),
         range(found, unit, report.level)
     )
 }
