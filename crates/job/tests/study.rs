@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use sottovoce::estimate::{LeftInverse, Reports};
 use sottovoce::{Output, Prior, Protocol, Tallies};
 use sottovoce_collect::randomise::{Generator, Randomiser, Randomness};
-use sottovoce_job::study::{Believed, ReportFormat, Strategy, Study};
+use sottovoce_job::study::{Believed, Noise, ReportFormat, Strategy, Study};
 use sottovoce_job::{
     AnalyseRequest, Error, OnError, PlanReport, PlanRequest, RandomiseStudyRequest, StudyFile, StudyProblem,
     TallyStudyRequest, read_study, unobserved,
@@ -364,6 +364,15 @@ fn with_strategy(study: &StudyFile, strategy: Strategy) -> StudyFile {
     let mut study = study.clone();
     study.plan.strategy = Some(strategy);
     study
+}
+
+/// Memoised noise has another budget than fresh noise: a plan for it would be a wrong one.
+#[test]
+fn memoised_noise_is_not_planned_as_if_it_were_fresh() {
+    let mut study = unplanned(&[3], &[], 1.0);
+    study.plan.noise = Noise::Memoised;
+    let refused = PlanRequest::of(study, 1000).check().unwrap_err();
+    assert!(refused.to_string().contains("memoised"), "{refused}");
 }
 
 /// The report `choose` once preferred OUE there, because it rounded epsilon before comparing.

@@ -10,7 +10,7 @@ use sottovoce::metric::{Answer, Settings, Value};
 use sottovoce::{Evaluation, Metric, Observer};
 
 use super::expected::Beliefs;
-use super::file::{PlannedCollection, Strategy, StudyFile};
+use super::file::{Noise, PlannedCollection, Strategy, StudyFile};
 use super::groups::{Group, Study, together};
 use super::problem::StudyProblem;
 use super::strategies::{Asked, asked};
@@ -158,6 +158,10 @@ impl PlanRequest {
         }
         if self.n.is_none() && self.accuracy.is_none() {
             return Err(StudyProblem::NothingAsked.found_in(&study.source));
+        }
+        // The plan of fresh noise would not be that of memoised noise.
+        if study.file.plan.noise == Noise::Memoised {
+            return Err(StudyProblem::NoMemo.found_in(&study.source));
         }
         let beliefs = study.groups.iter().map(|group| Beliefs::of(&study, group)).collect::<Result<_>>()?;
         Ok(PlanJob { study, beliefs, n: self.n, accuracy: self.accuracy })
