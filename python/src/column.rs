@@ -95,7 +95,11 @@ impl Column {
         let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
         let message = || format!("column is to be one of {}", names.join(", "));
         let place = place.ok_or_else(|| invalid(py, &message(), Some("column")))?;
-        let (field, chunks) = (fields[place].clone(), self.chunks.iter());
+        // A file of reports has its header in the metadata of the table, not of the column.
+        let mut metadata = self.field.metadata().clone();
+        metadata.extend(fields[place].metadata().clone());
+        let field = Arc::new(fields[place].as_ref().clone().with_metadata(metadata));
+        let chunks = self.chunks.iter();
         Ok(Column { chunks: chunks.map(|chunk| chunk.as_struct().column(place).clone()).collect(), field })
     }
 }

@@ -114,6 +114,17 @@ def test_reports_keep_their_protocol_and_their_mark_in_arrow():
     assert pickle.loads(pickle.dumps(reports)).to_bytes() == reports.to_bytes()
 
 
+def test_a_table_read_from_a_file_keeps_the_protocol_of_its_reports(tmp_path):
+    import pyarrow.parquet
+
+    red, blue = sv.grr(3, 1), sv.grr(3, 2)
+    red.randomise([0, 1, 2], insecure_test_seed=1).save(tmp_path / "reports.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "reports.parquet")
+    assert red.tally(table).insecure
+    with pytest.raises(sv.SottovoceError, match="another protocol"):
+        blue.tally(table)
+
+
 def test_the_test_seed_gives_the_reports_of_the_command(command, tmp_path):
     import subprocess
 
