@@ -110,7 +110,7 @@ const NEGLIGIBLE: f64 = 1e-22;
 /// probabilities of [`BitCount`].
 ///
 /// # Method and cost
-/// One integral, as for one report ([`unary_encoding`](super::unary_encoding)): the average over all `(K+1)^a` counts
+/// One integral, as for one report (`leakage::unary_encoding`): the average over all `(K+1)^a` counts
 /// factorises. `O(K · distinct alphas)` per node.
 ///
 /// # Accuracy
