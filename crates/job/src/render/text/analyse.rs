@@ -18,6 +18,13 @@ pub fn analyse(report: &AnalyseReport) -> Document {
     if let Some(round) = report.round {
         document.fact("Round", round.to_string());
     }
+    for collection in report.collections.iter().filter(|collection| collection.n == 0) {
+        let words = format!(
+            "There are no reports of {}: its numbers are those of the prior.",
+            printable(&collection.name)
+        );
+        document.line(Emphasis::Plain, "").paragraph(Emphasis::Warning, 0, WIDTH, &words);
+    }
     for question in &report.questions {
         document.heading(printable(&question.name));
         document.table(shares(report, question));
@@ -28,12 +35,32 @@ pub fn analyse(report: &AnalyseReport) -> Document {
         cross_table(&mut document, table);
     }
     document.heading("How these were found").table(methods(report));
-    let words = format!(
+    let mut words = format!(
         "Given the reports, each share lies in its interval with probability {} %, and as likely below as above.",
         percent(report.level)
     );
+    let error = largest_error(report);
+    if error > 0.0 {
+        words += &format!(
+            " Some numbers come from random draws of the posterior; their standard errors are at most {:.1} percentage points.",
+            (1000.0 * error).ceil() / 10.0
+        );
+    }
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
     document
+}
+
+/// The largest Monte Carlo standard error of a share, of a difference of shares, or of the end of its interval.
+fn largest_error(report: &AnalyseReport) -> f64 {
+    let answers =
+        report.questions.iter().flat_map(|question| question.answers.iter().map(|answer| &answer.share));
+    let cells = report.cross_tables.iter().flat_map(|table| {
+        let rows =
+            table.rows.iter().flat_map(|row| row.cells.iter().chain(&row.of_row).chain(&row.of_column));
+        rows.chain(&table.totals).chain(table.differences.iter().flatten())
+    });
+    let errors = answers.chain(cells).flat_map(|found| [found.mean.error, found.low.error, found.high.error]);
+    errors.fold(0.0, f64::max)
 }
 
 fn shares(report: &AnalyseReport, question: &QuestionShares) -> Table {
@@ -155,13 +182,18 @@ fn percent(level: f64) -> String {
 }
 
 fn share(found: &Believed) -> String {
-    format!("{:.1} %", 100.0 * found.mean.value)
+    format!("{} %", tenths(found.mean.value))
 }
 
 fn interval(found: &Believed) -> String {
-    format!("{:.1} to {:.1} %", 100.0 * found.low.value, 100.0 * found.high.value)
+    format!("{} to {} %", tenths(found.low.value), tenths(found.high.value))
 }
 
 fn with_interval(found: &Believed) -> String {
-    format!("{} ({:.1} to {:.1})", share(found), 100.0 * found.low.value, 100.0 * found.high.value)
+    format!("{} ({} to {})", share(found), tenths(found.low.value), tenths(found.high.value))
+}
+
+/// A share in percent with one decimal place, and no minus sign before zeros.
+fn tenths(share: f64) -> String {
+    format!("{:.1}", (1000.0 * share).round() / 10.0 + 0.0)
 }
