@@ -48,6 +48,40 @@ pub enum Contents {
     Reports,
 }
 
+/// What is wrong with a memo. What stands in it is secret, and is not repeated.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoProblem {
+    /// Something else.
+    #[error("is not a memo of permanent reports")]
+    NoMemo,
+    /// A version that does not exist yet.
+    #[error("is a memo in version {version}, which this program does not read")]
+    Version {
+        /// The version.
+        version: u32,
+    },
+    /// Permanent reports of other protocols or other values.
+    #[error(
+        "is a memo of other protocols or other answers; with new permanent reports these people would spend epsilon again"
+    )]
+    Other,
+    /// A line that is not a person with permanent reports.
+    #[error("line {line} is damaged: it is not a person, named once, with permanent reports of these protocols")]
+    Line {
+        /// The line, from 1.
+        line: u64,
+    },
+    /// Another number of people.
+    #[error("the memo has {found} of {expected} people; it is incomplete")]
+    People {
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+}
+
 /// What stands where one plain file is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAFile {
@@ -560,6 +594,25 @@ pub enum Error {
         declared: f64,
         /// What would be realised.
         realised: f64,
+    },
+    /// A memo that cannot be used.
+    #[error("{file}: {problem}")]
+    Memo {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: MemoProblem,
+    },
+    /// Something else than a permanent report, where a round reports on one.
+    #[error("this is not a permanent report of the protocol")]
+    NotPermanent,
+    /// A person who is named twice in a table.
+    #[error("{file}: line {line}: this person was named before; each has one line in a round")]
+    NamedTwice {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
     },
     /// Tallies that do not fit the protocol as a whole, or an input that does not exist.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! The collection: values → reports → tallies.
 //!
 //! [`randomise`] turns a value into a report on the user's side, exactly; [`layout`] is the report in bytes and text.
+//! [`memo`] remembers permanent reports from round to round.
 //! [`files`] are CSV, JSON Lines and Parquet; [`tally`] counts them on the aggregator's side. No Arrow or Parquet type leaves this crate.
 //! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
@@ -13,6 +14,7 @@ pub mod files;
 pub mod header;
 pub mod layout;
 pub mod ledger;
+pub mod memo;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
@@ -23,11 +25,12 @@ pub mod tally;
 pub use digest::Digest;
 pub use domain::{Domain, ValueProblem};
 pub use error::{
-    Compression, Contents, Damage, EndProblem, Error, HeaderFault, HeaderPlace, NotAFile, Result,
+    Compression, Contents, Damage, EndProblem, Error, HeaderFault, HeaderPlace, MemoProblem, NotAFile, Result,
 };
 pub use header::Identity;
 pub use layout::Layout;
 pub use ledger::{Batch, Ledger, Mark};
+pub use memo::Memo;
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};

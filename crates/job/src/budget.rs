@@ -324,7 +324,7 @@ impl BudgetJob {
 }
 
 /// 1, 2, 5, 10, 20, 50, … below `times`, then `times`.
-fn schedule(times: u64) -> Vec<u64> {
+pub(crate) fn schedule(times: u64) -> Vec<u64> {
     let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
     let round = decades.take_while(|decade| *decade < times).flat_map(|decade| [1, 2, 5].map(|m| m * decade));
     round.filter(|rounds| *rounds < times).chain([times]).collect()

@@ -1,5 +1,7 @@
 //! `sottovoce randomise`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use sottovoce_job::study::ReportFormat;
 use sottovoce_job::{
@@ -30,6 +32,9 @@ Examples:
       All questions of a planned study: one file of reports in the directory for each of its
       collections.
 
+  sottovoce randomise --study study.toml people.csv --round 2 --memo memo.jsonl --person id -o reports/
+      The second round of a study with memoised noise.
+
 Values may be CSV, JSON Lines or Parquet, also compressed (gzip, zstd). The name of the output
 says the format of the reports (.csv, .jsonl, .parquet); on standard output (-o -) it is CSV.
 If the protocol has labels, values must be labels; otherwise they are the numbers from 0.
@@ -51,6 +56,13 @@ pub(crate) struct RandomiseArguments {
     /// Which round of the study this is, if it has several
     #[arg(long, value_name = "K", requires = "study")]
     round: Option<u64>,
+    /// The memo of a study with memoised noise: the file of everybody's permanent report, which is as secret as their answers. Round 1
+    /// makes it, later rounds need it
+    #[arg(long, value_name = "FILE", requires = "study")]
+    memo: Option<PathBuf>,
+    /// With --memo: the column that names each person
+    #[arg(long, value_name = "NAME", requires = "study")]
+    person: Option<String>,
     /// The format of the files of reports of a study [default: csv]
     #[arg(long, value_enum, value_name = "FORMAT", requires = "study")]
     file_format: Option<FileFormatArgument>,
@@ -130,6 +142,8 @@ fn study_request(arguments: &RandomiseArguments, study: &str) -> JobResult<Rando
         study: read_study(study)?,
         people: arguments.values.clone(),
         round: arguments.round,
+        memo: arguments.memo.clone(),
+        person: arguments.person.clone(),
         on_error: arguments.on_error.into(),
         insecure_test_seed: arguments.insecure_test_seed,
         file_format: arguments.file_format.map(ReportFormat::from).unwrap_or_default(),

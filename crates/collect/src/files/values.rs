@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Read};
 
 use parquet::file::reader::FileReader;
@@ -61,8 +61,19 @@ pub struct ValueReader<'d> {
 pub struct TableReader<'d> {
     /// The name and the inputs of each column.
     pub columns: Vec<(&'d str, &'d Domain)>,
+    /// The column that names the person of each row, if people are known by name. No two rows may name the same.
+    pub person: Option<&'d str>,
     /// Whether rows with a value outside its domain are skipped; otherwise they end the reading.
     pub skip: bool,
+}
+
+/// Some rows of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'r> {
+    /// The inputs of all columns of a row, one row after another.
+    pub inputs: &'r [usize],
+    /// The person of each row, if people are known by name.
+    pub people: &'r [String],
 }
 
 /// Rows that are handled at a time.
@@ -74,7 +85,9 @@ struct Collector<'r, 'v> {
     input: &'r Input,
     skipped: Skipped,
     batch: Vec<usize>,
-    visit: &'v mut dyn FnMut(&[usize]) -> Result<()>,
+    people: Vec<String>,
+    known: HashSet<String>,
+    visit: &'v mut dyn FnMut(Rows<'_>) -> Result<()>,
 }
 
 impl Collector<'_, '_> {
@@ -85,13 +98,26 @@ impl Collector<'_, '_> {
         cells: impl IntoIterator<Item = Result<T, ValueProblem>>,
     ) -> Result<()> {
         let (reader, start) = (self.reader, self.batch.len());
-        for ((name, domain), cell) in reader.columns.iter().zip(cells) {
+        let mut cells = cells.into_iter();
+        for ((name, domain), cell) in reader.columns.iter().zip(cells.by_ref()) {
             let input = |bytes: T| {
                 let text = std::str::from_utf8(bytes.as_ref()).map_err(|_| ValueProblem::Row);
                 text.and_then(|text| domain.input(text))
             };
             match cell.and_then(input) {
                 Ok(x) => self.batch.push(x),
+                Err(problem) => {
+                    self.batch.truncate(start);
+                    return self.refuse(line, Some(name), problem);
+                }
+            }
+        }
+        if let Some((name, cell)) = reader.person.zip(cells.next()) {
+            match cell.and_then(named) {
+                Ok(person) if !self.known.insert(person.clone()) => {
+                    return Err(Error::NamedTwice { file: self.input.to_string(), line });
+                }
+                Ok(person) => self.people.push(person),
                 Err(problem) => {
                     self.batch.truncate(start);
                     return self.refuse(line, Some(name), problem);
@@ -113,7 +139,7 @@ impl Collector<'_, '_> {
             return Ok(());
         }
         let file = self.input.to_string();
-        match column.filter(|_| self.reader.columns.len() > 1) {
+        match column.filter(|_| self.reader.wanted().count() > 1) {
             Some(column) => Err(Error::ColumnValue { file, line, column: column.to_owned(), problem }),
             None => Err(Error::Value { file, line, problem }),
         }
@@ -121,9 +147,19 @@ impl Collector<'_, '_> {
 
     fn flush(&mut self) -> Result<()> {
         sottovoce::stop::check();
-        let visited = (self.visit)(&self.batch);
+        let visited = (self.visit)(Rows { inputs: &self.batch, people: &self.people });
         self.batch.clear();
+        self.people.clear();
         visited
+    }
+}
+
+/// The name of a person: any text but none.
+fn named<T: AsRef<[u8]>>(bytes: T) -> Result<String, ValueProblem> {
+    match std::str::from_utf8(bytes.as_ref()).map(str::trim) {
+        Ok("") => Err(ValueProblem::Missing),
+        Ok(name) => Ok(name.to_owned()),
+        Err(_) => Err(ValueProblem::Row),
     }
 }
 
@@ -133,23 +169,30 @@ impl ValueReader<'_> {
     /// # Errors
     /// The file cannot be read or has no such column, a value is outside the protocol's domain (unless skipped), or a visit failed.
     pub fn read(&self, input: &Input, visit: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<Skipped> {
-        TableReader { columns: vec![(self.column, self.domain)], skip: self.skip }.read(input, visit)
+        let columns = vec![(self.column, self.domain)];
+        TableReader { columns, person: None, skip: self.skip }.read(input, &mut |rows| visit(rows.inputs))
     }
 }
 
-impl TableReader<'_> {
+impl<'d> TableReader<'d> {
+    /// The columns that are read: those of values, then that of the person.
+    fn wanted(&self) -> impl Iterator<Item = &'d str> {
+        self.columns.iter().map(|(column, _)| *column).chain(self.person)
+    }
+
     /// The longest line: beside the values there may be other columns.
     fn longest(&self) -> usize {
         self.columns.iter().map(|(_, domain)| domain.longest_label()).sum::<usize>() + MAX_LINE
     }
 
-    /// Visits the rows of the file, in order and in batches: the inputs of all columns of a row, one row after another.
+    /// Visits the rows of the file, in order and in batches.
     ///
     /// # Errors
-    /// The file cannot be read or lacks a column, a value is outside its domain (unless skipped), or a visit failed.
-    pub fn read(&self, input: &Input, visit: &mut dyn FnMut(&[usize]) -> Result<()>) -> Result<Skipped> {
+    /// The file cannot be read or lacks a column, a value is outside its domain (unless skipped), two rows are of the same person, or a visit failed.
+    pub fn read(&self, input: &Input, visit: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<Skipped> {
         let (skipped, batch) = (Skipped::default(), Vec::with_capacity(BATCH * self.columns.len()));
-        let mut collector = Collector { reader: self, input, skipped, batch, visit };
+        let (people, known) = (Vec::new(), HashSet::new());
+        let mut collector = Collector { reader: self, input, skipped, batch, people, known, visit };
         match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(&mut collector, lines)?,
             Source::Text(_, lines) => csv(&mut collector, lines)?,
@@ -163,17 +206,17 @@ impl TableReader<'_> {
 }
 
 fn csv(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()> {
-    let (file, wanted) = (collector.input.to_string(), &collector.reader.columns);
+    let (file, wanted) = (collector.input.to_string(), collector.reader.wanted().collect::<Vec<_>>());
     let header = lines.line(collector.input, MAX_LINE)?.map(|(_, header)| header);
     let Some(header) = header.as_ref().filter(|header| !header.trim_ascii().is_empty()) else {
-        let column = wanted.first().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
+        let column = wanted.first().map(|name| (*name).to_owned()).unwrap_or_default();
         return Err(Error::NoHeader { file, column, blank: header.is_some() });
     };
     if is_open(header) {
         return Err(Error::OpenQuote { file, line: 1 });
     }
     let names = fields(header);
-    let place = |(column, _): &(&str, &Domain)| {
+    let place = |column: &&str| {
         let mut named = names.iter().enumerate().filter(|(_, name)| name.trim_ascii() == column.as_bytes());
         let (file, column) = (file.clone(), (*column).to_owned());
         match (named.next(), named.next()) {
@@ -231,12 +274,12 @@ fn single_column(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<
 const LAST_LINE: &[u8] = b"\n\0the end of the table\0";
 
 /// Gives at most so many bytes for one row: a quote that is never closed would hold all that follows.
-struct Rows<'l, R> {
+struct RowBytes<'l, R> {
     reader: R,
     left: &'l Cell<usize>,
 }
 
-impl<R: Read> Read for Rows<'_, R> {
+impl<R: Read> Read for RowBytes<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         let left = self.left.get().checked_sub(count);
@@ -260,7 +303,7 @@ fn table(collector: &mut Collector<'_, '_>, lines: Lines, places: &[usize], colu
         .has_headers(false)
         .flexible(true)
         .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(Rows { reader: lines.chain(LAST_LINE), left: &left });
+        .from_reader(RowBytes { reader: lines.chain(LAST_LINE), left: &left });
     let mut record = csv::ByteRecord::new();
     loop {
         let before = reader.position().line() + 1;
@@ -296,18 +339,18 @@ fn json_lines(collector: &mut Collector<'_, '_>, mut lines: Lines) -> Result<()>
     while let Some(block) = lines.block(collector.input, collector.reader.longest())? {
         for (line, text) in block.lines().filter(|(_, line)| !line.trim_ascii().is_empty()) {
             let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-            let columns = &collector.reader.columns;
-            collector.row(line, columns.iter().map(|(column, _)| json_value(text, column)))?;
+            let columns = collector.reader.wanted();
+            collector.row(line, columns.map(|column| json_value(text, column)))?;
         }
     }
     Ok(())
 }
 
 fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw) -> Result<()> {
-    let (input, wanted) = (collector.input, &collector.reader.columns);
+    let (input, wanted) = (collector.input, collector.reader.wanted().collect::<Vec<_>>());
     let schema = reader.metadata().file_metadata().schema();
     let names: Vec<&str> = schema.get_fields().iter().map(|field| field.name()).collect();
-    let place = |(column, _): &(&str, &Domain)| {
+    let place = |column: &&str| {
         names.iter().position(|name| name == column).ok_or_else(|| Error::NoColumn {
             file: input.to_string(),
             column: (*column).to_owned(),
@@ -324,7 +367,7 @@ fn parquet(collector: &mut Collector<'_, '_>, reader: &dyn FileReader, raw: &Raw
     let damaged = |error| damaged(input, error);
     for (leaf, description) in reader.metadata().file_metadata().schema_descr().columns().iter().enumerate() {
         // A column may be a list or a group, whose leaves have more values than rows.
-        let of_wanted = |name: &String| wanted.iter().any(|(column, _)| name == column);
+        let of_wanted = |name: &String| wanted.iter().any(|column| name == column);
         if description.path().parts().first().is_some_and(of_wanted) {
             check(reader, leaf, raw).map_err(damaged)?;
             if description.max_rep_level() == 0 {

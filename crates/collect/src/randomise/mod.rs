@@ -35,12 +35,14 @@ mod columns;
 mod exponential;
 mod generator;
 mod loss;
+mod memoised;
 mod realised;
 mod sampler;
 
 pub use batch::Batches;
 pub use generator::{Generator, Randomness};
 pub use loss::Loss;
+pub use memoised::Memoised;
 pub use realised::{ExactMatrix, Realised};
 
 use sottovoce::protocol::UnarySetting;

@@ -123,6 +123,9 @@ pub struct Plan {
     /// Where the noise of a round comes from.
     #[serde(default, skip_serializing_if = "Noise::is_fresh")]
     pub noise: Noise,
+    /// With memoised noise: the LDP level of one round by itself, at most `epsilon`. Without it each round sends the permanent report as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_epsilon: Option<f64>,
     /// What is collected, in the order of the questions; the job `plan` fills it in.
     #[serde(rename = "collection", default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<PlannedCollection>,
@@ -193,6 +196,9 @@ pub struct PlannedCollection {
     /// The protocols, without labels: one for each question with the strategy `split`, one on all combinations of answers otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<ProtocolSpec>,
+    /// With memoised noise: for each of the protocols, which then draw the permanent reports, how a round draws from these. Without it a round sends the permanent report as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub then: Vec<ProtocolSpec>,
 }
 
 impl Specification for StudyFile {

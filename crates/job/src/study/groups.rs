@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use sottovoce::Protocol;
 use sottovoce::protocol::MAX_EPSILON;
 use sottovoce_collect::Domain;
 use sottovoce_collect::destination::is_standard_output;
 
+use super::memoised::one_round;
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
 use super::problem::StudyProblem;
 use crate::collection::Identified;
@@ -67,8 +69,19 @@ pub(crate) struct Collection {
     pub name: String,
     /// The probability that a person answers, or the share of epsilon, if it is given.
     pub share: Option<f64>,
-    /// The protocol, with the labels of the group.
+    /// The protocol of the reports, with the labels of the group.
     pub protocol: Identified,
+    /// With memoised noise, where they are drawn from.
+    pub permanent: Option<Permanent>,
+}
+
+/// Permanent reports, and how a round draws from them.
+#[derive(Clone, Debug)]
+pub(crate) struct Permanent {
+    /// The protocol of the permanent reports.
+    pub protocol: Identified,
+    /// The protocol of a round on a permanent report; none if that is sent as it is.
+    pub then: Option<Protocol>,
 }
 
 impl Question {
@@ -238,7 +251,11 @@ impl Study {
 
     /// The LDP level that one round may have.
     pub fn round_epsilon(&self) -> f64 {
-        self.file.plan.epsilon / self.file.plan.rounds as f64
+        let plan = &self.file.plan;
+        match plan.noise {
+            Noise::Fresh => plan.epsilon / plan.rounds as f64,
+            Noise::Memoised => plan.round_epsilon.unwrap_or(plan.epsilon),
+        }
     }
 
     fn check_plan(&self) -> Result<(), StudyProblem> {
@@ -250,6 +267,13 @@ impl Study {
         if !(1..=10_000).contains(&plan.rounds) {
             let (value, allowed) = (plan.rounds.to_string(), "a number of rounds from 1 to 10000");
             return Err(StudyProblem::PlanNumber { name: "rounds", value, allowed });
+        }
+        if let Some(level) = plan.round_epsilon {
+            let allowed = level > 0.0 && level <= plan.epsilon && plan.noise == Noise::Memoised;
+            if !allowed {
+                let allowed = "a level above 0 and at most plan.epsilon, for memoised noise";
+                return Err(StudyProblem::PlanNumber { name: "round_epsilon", value: level.to_string(), allowed });
+            }
         }
         if plan.collections.is_empty() {
             return Ok(());
@@ -282,21 +306,28 @@ impl Study {
         let Some(strategy) = plan.strategy.filter(|_| !plan.collections.is_empty()) else {
             return Err(StudyProblem::NotPlanned);
         };
-        let (mut collections, mut levels) = (Vec::new(), Vec::new());
+        let (mut collections, mut levels, mut permanent) = (Vec::new(), Vec::new(), Vec::new());
         for (group, planned) in self.groups.iter().zip(&plan.collections) {
             let (collection, level) = self.collection(strategy, group, planned)?;
+            permanent.push(match &collection.permanent {
+                Some(_) => self.level(group, &planned.protocols)?,
+                None => level,
+            });
             collections.push(collection);
             levels.push(level);
         }
         if strategy == Strategy::Sample && collections.iter().any(|collection| collection.share.is_none()) {
             return Err(StudyProblem::NotPlanned);
         }
-        let level = together(strategy, &levels);
-        let within = level <= self.round_epsilon() * ROUNDED;
-        if !within {
-            return Err(StudyProblem::AboveBudget { level, allowed: self.round_epsilon() });
+        let (level, allowed) = (together(strategy, &levels), self.round_epsilon());
+        if !(level <= allowed * ROUNDED) {
+            return Err(StudyProblem::AboveBudget { level, allowed });
         }
-        if plan.noise == Noise::Memoised { Err(StudyProblem::NoMemo) } else { Ok(collections) }
+        let (level, allowed) = (together(strategy, &permanent), plan.epsilon);
+        match level <= allowed * ROUNDED {
+            true => Ok(collections),
+            false => Err(StudyProblem::AboveBudget { level, allowed }),
+        }
     }
 
     /// A collection with its LDP level.
@@ -314,19 +345,39 @@ impl Study {
         if found != needed {
             return Err(StudyProblem::ProtocolCount { name, strategy: strategy.name(), found, needed });
         }
-        let refused = |error: crate::error::Error| StudyProblem::Protocol {
-            name: group.name.clone(),
-            problem: error.to_string(),
+        let (count, memoised) = (planned.then.len(), self.file.plan.noise == Noise::Memoised);
+        if count != 0 && (count != found || !memoised) {
+            return Err(StudyProblem::Then { name });
+        }
+        let sent = match count {
+            0 => planned.protocols.clone(),
+            _ => planned.protocols.iter().zip(&planned.then).map(|(first, then)| one_round(first, then)).collect(),
         };
-        let part = |spec: &ProtocolSpec| {
-            let named = Written::from(spec.clone()).check(&PriorSpec::Jeffreys).map_err(refused)?;
-            named.protocol.level().map_err(|error| refused(error.into()))
+        let level = self.level(group, &sent)?;
+        let identified = |specs| {
+            let spec = self.protocol(group, specs);
+            Identified::written(&spec.into()).map_err(|error| refused(group, &error))
         };
-        // Answers to different questions may differ all at once, so that the levels of their reports add up.
-        let level = planned.protocols.iter().map(part).sum::<Result<f64, _>>()?;
-        let spec = self.protocol(group, planned.protocols.clone());
-        let protocol = Identified::written(&spec.into()).map_err(refused)?;
-        Ok((Collection { name, share: planned.share, protocol }, level))
+        let permanent = || {
+            let protocol = identified(planned.protocols.clone())?;
+            let then = planned.then.iter().map(|spec| Ok(built(group, spec)?)).collect::<Result<Vec<_>, _>>()?;
+            let then = match then.len() {
+                0 => None,
+                1 => then.into_iter().next(),
+                _ => Some(Protocol::product(then).map_err(|error| refused(group, &error.into()))?),
+            };
+            Ok(Permanent { protocol, then })
+        };
+        let permanent = memoised.then(permanent).transpose()?;
+        Ok((Collection { name, share: planned.share, protocol: identified(sent)?, permanent }, level))
+    }
+
+    /// The LDP level of a report of each of these protocols. Answers to different questions may differ all at once, so that their levels add up.
+    fn level(&self, group: &Group, specs: &[ProtocolSpec]) -> Result<f64, StudyProblem> {
+        let level = |spec: &ProtocolSpec| {
+            built(group, spec)?.level().map_err(|error| refused(group, &error.into()))
+        };
+        specs.iter().map(level).sum()
     }
 
     /// The protocol of a group on all combinations of answers, with their labels: one on the combinations, or one for each question.
@@ -342,6 +393,15 @@ impl Study {
         let factors = protocols.into_iter().enumerate().map(answered).collect();
         ProtocolSpec { kind: ProtocolKind::Product { factors }, labels }
     }
+}
+
+fn refused(group: &Group, error: &Error) -> StudyProblem {
+    StudyProblem::Protocol { name: group.name.clone(), problem: error.to_string() }
+}
+
+fn built(group: &Group, spec: &ProtocolSpec) -> Result<Protocol, StudyProblem> {
+    let named = Written::from(spec.clone()).check(&PriorSpec::Jeffreys);
+    Ok(named.map_err(|error| refused(group, &error))?.protocol)
 }
 
 /// Refuses standard output where a directory is needed.

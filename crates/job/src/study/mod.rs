@@ -18,6 +18,7 @@
 //! | `groups.rs` | a valid study: groups and collections |
 //! | `problem.rs` | what can be wrong with it |
 //! | `expected.rs` | expected errors, in closed form |
+//! | `memoised.rs` | permanent reports and rounds that draw from them |
 //! | `strategies.rs` | how each strategy spends epsilon or people best |
 //! | `plan.rs` | the job `plan` |
 //! | `randomise.rs`, `tally.rs` | the jobs `randomise_study` and `tally_study` |
@@ -27,6 +28,7 @@ mod analyse;
 mod expected;
 mod file;
 mod groups;
+mod memoised;
 mod plan;
 mod problem;
 mod randomise;
@@ -43,10 +45,11 @@ pub use file::{
 };
 pub use groups::{Group, MAX_CELLS, Study};
 pub use plan::{
-    CollectionPlan, OtherProtocol, PlanJob, PlanReport, PlanRequest, PlannedStrategy, TableError,
+    CollectionPlan, OtherProtocol, PlanJob, PlanReport, PlanRequest, PlannedRounds, PlannedStrategy,
+    TableError,
 };
 pub use problem::StudyProblem;
 pub use randomise::{
-    CollectionReports, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, ReportFormat,
+    CollectionReports, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, Remembering, ReportFormat,
 };
 pub use tally::{CollectionTallies, TallyStudyJob, TallyStudyReport, TallyStudyRequest};

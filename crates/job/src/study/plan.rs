@@ -6,14 +6,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sottovoce::absence::Absence;
-use sottovoce::metric::{Answer, Settings, Value};
+use sottovoce::metric::{Answer, Rounds, Settings, Value, user_entropy};
 use sottovoce::{Evaluation, Metric, Observer};
 
 use super::expected::Beliefs;
 use super::file::{Noise, PlannedCollection, Strategy, StudyFile};
 use super::groups::{Group, Study, together};
+use super::memoised::{ratio, remembered};
 use super::problem::StudyProblem;
 use super::strategies::{Asked, asked};
+use crate::budget::schedule;
 use crate::contract::{AnswerFields, EvaluationFields, Whole, answer, evaluation, optional_whole};
 use crate::error::{Error, Result};
 use crate::expected_error::ExpectedError;
@@ -56,6 +58,8 @@ pub struct PlanReport {
     pub epsilon: f64,
     /// How often each person is asked.
     pub rounds: u64,
+    /// Where the noise of a round comes from.
+    pub noise: Noise,
     /// The number of users, if it was given.
     pub n: Option<u64>,
     /// The largest expected error, if one is wanted.
@@ -83,6 +87,9 @@ pub struct PlannedStrategy {
     #[serde(serialize_with = "answer")]
     #[schemars(with = "AnswerFields")]
     pub average_privacy: Answer,
+    /// With memoised noise: privacy after 1, 2, 5, … rounds, and in the limit of many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<PlannedRounds>,
     /// The largest expected error.
     #[serde(serialize_with = "evaluation")]
     #[schemars(with = "EvaluationFields")]
@@ -91,6 +98,21 @@ pub struct PlannedStrategy {
     pub needed: Option<u64>,
     /// What is collected on each group.
     pub collections: Vec<CollectionPlan>,
+}
+
+/// Privacy of all that one person reports in some rounds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PlannedRounds {
+    /// Number of rounds; null for the limit of many.
+    pub rounds: Option<u64>,
+    /// The LDP level.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
+    pub ldp: Answer,
+    /// The average privacy, if the distributions of different groups are independent.
+    #[serde(serialize_with = "answer")]
+    #[schemars(with = "AnswerFields")]
+    pub average_privacy: Answer,
 }
 
 /// What is collected on a group of questions.
@@ -159,10 +181,6 @@ impl PlanRequest {
         if self.n.is_none() && self.accuracy.is_none() {
             return Err(StudyProblem::NothingAsked.found_in(&study.source));
         }
-        // The plan of fresh noise would not be that of memoised noise.
-        if study.file.plan.noise == Noise::Memoised {
-            return Err(StudyProblem::NoMemo.found_in(&study.source));
-        }
         let beliefs = study.groups.iter().map(|group| Beliefs::of(&study, group)).collect::<Result<_>>()?;
         Ok(PlanJob { study, beliefs, n: self.n, accuracy: self.accuracy })
     }
@@ -187,6 +205,7 @@ impl PlanJob {
         let mut report = PlanReport {
             epsilon: plan.epsilon,
             rounds: plan.rounds,
+            noise: plan.noise,
             n: self.n,
             accuracy: self.accuracy,
             strategies: found.into_iter().map(|(planned, _)| planned).collect(),
@@ -223,13 +242,20 @@ impl PlanJob {
         // One of both is given.
         let n = self.n.or(needed).unwrap_or(1);
         let levels: Vec<f64> = asked.iter().map(|asked| asked.epsilon).collect();
-        let rounds = self.study.file.plan.rounds as f64;
+        let plan = &self.study.file.plan;
         let groups = self.study.groups.iter().zip(asked);
+        let after = match plan.noise {
+            Noise::Fresh => Vec::new(),
+            Noise::Memoised => self.after(strategy, asked, observer),
+        };
+        // However many rounds draw from a permanent report, they tell at most what that tells.
+        let all = if plan.noise == Noise::Fresh { plan.rounds as f64 } else { ratio(&self.study) };
         PlannedStrategy {
             strategy,
             n,
-            ldp: exact(rounds * together(strategy, &levels)),
+            ldp: exact(all * together(strategy, &levels)),
             average_privacy: Answer::from(self.average_privacy(strategy, asked, observer)),
+            after,
             largest_error: exact(largest / (n as f64).sqrt()),
             needed,
             collections: groups.map(|(group, asked)| self.collection(strategy, group, asked, n)).collect(),
@@ -270,24 +296,49 @@ impl PlanJob {
         asked: &[Asked],
         observer: Observer<'_>,
     ) -> Result<Evaluation, Absence> {
+        self.weighted(strategy, asked, &|group, asked| {
+            let specs = asked.protocols.iter().map(|(_, spec)| spec.clone()).collect();
+            self.metric(group, specs, Metric::AveragePrivacy, observer)
+        })
+    }
+
+    /// A metric of a protocol for a group.
+    fn metric(
+        &self,
+        group: &Group,
+        specs: Vec<ProtocolSpec>,
+        metric: Metric,
+        observer: Observer<'_>,
+    ) -> Result<Evaluation, Absence> {
+        let protocol = self.study.protocol(group, specs).into();
+        let subject = Subject::new(&protocol, &self.prior(group).into(), Settings::default());
+        let subject = subject.map_err(|error| match error {
+            Error::Numbers(error) => Absence::Failed(error),
+            _ => Absence::NoMethod { what: "the protocol of a group" },
+        })?;
+        subject.admit(metric, None)?;
+        match subject.analysis(observer).answer(metric, None).value? {
+            Value::Number(found) => Ok(found),
+            _ => Err(Absence::NoMethod { what: "a metric that is not a number" }),
+        }
+    }
+
+    fn prior(&self, group: &Group) -> PriorSpec {
+        self.study.own_prior(group).cloned().unwrap_or(PriorSpec::Jeffreys)
+    }
+
+    /// `1 − Σ w_g (1 − S_g) H_g / Σ H_g`, where `hidden` tells `S_g`.
+    fn weighted(
+        &self,
+        strategy: Strategy,
+        asked: &[Asked],
+        hidden: &dyn Fn(&Group, &Asked) -> Result<Evaluation, Absence>,
+    ) -> Result<Evaluation, Absence> {
         let (mut leaked, mut entropy): (Option<Evaluation>, Option<Evaluation>) = (None, None);
         for (group, asked) in self.study.groups.iter().zip(asked) {
-            let specs = asked.protocols.iter().map(|(_, spec)| spec.clone()).collect();
-            let prior = self.study.own_prior(group).cloned().unwrap_or(PriorSpec::Jeffreys);
-            let subject =
-                Subject::new(&self.study.protocol(group, specs).into(), &prior.into(), Settings::default());
-            let subject = subject.map_err(|error| match error {
-                Error::Numbers(error) => Absence::Failed(error),
-                _ => Absence::NoMethod { what: "the protocol of a group" },
-            })?;
-            let of = |metric: Metric| {
-                subject.admit(metric, None)?;
-                match subject.analysis(observer).answer(metric, None).value? {
-                    Value::Number(found) => Ok(found),
-                    _ => Err(Absence::NoMethod { what: "a metric that is not a number" }),
-                }
-            };
-            let (hidden, secret) = (of(Metric::AveragePrivacy)?, of(Metric::UserEntropy)?);
+            let hidden = hidden(group, asked)?;
+            let prior = self.prior(group).build(group.inputs()).map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
+            let secret = user_entropy(&prior, &Settings::default());
             let lost = Evaluation {
                 value: (1.0 - hidden.value) * secret.value,
                 error: hidden.error * secret.value,
@@ -302,13 +353,88 @@ impl PlanJob {
         Ok(Evaluation { value: 1.0 - share.value, ..share })
     }
 
+    /// Privacy after some memoised rounds: a person keeps to the groups and the permanent reports of the first.
+    fn after(&self, strategy: Strategy, asked: &[Asked], observer: Observer<'_>) -> Vec<PlannedRounds> {
+        let times = schedule(self.study.file.plan.rounds).into_iter().map(Some);
+        let after = |rounds: Option<u64>| {
+            let level = |asked: &Asked| asked.protocols.iter().map(|(_, spec)| self.level(spec, rounds)).sum();
+            let levels: Result<Vec<f64>, Absence> = asked.iter().map(level).collect();
+            let hidden = |group: &Group, asked: &Asked| self.hidden(group, asked, rounds, observer);
+            PlannedRounds {
+                rounds,
+                ldp: Answer::from(levels.map(|levels| exact(together(strategy, &levels)))),
+                average_privacy: Answer::from(self.weighted(strategy, asked, &hidden)),
+            }
+        };
+        times.chain([None]).map(after).collect()
+    }
+
+    /// The permanent report of what a round sends, and how it draws from it.
+    fn remembered(&self, round: &ProtocolSpec) -> Option<(ProtocolSpec, ProtocolSpec)> {
+        Some(ratio(&self.study)).filter(|ratio| *ratio > 1.0).and_then(|ratio| remembered(round, ratio))
+    }
+
+    fn rounds(&self, round: &ProtocolSpec) -> Result<Option<Rounds>, Absence> {
+        let Some((first, then)) = self.remembered(round) else { return Ok(None) };
+        let built = |spec: ProtocolSpec| Written::from(spec).check(&PriorSpec::Jeffreys).map(|named| named.protocol);
+        let failed = |_| Absence::NoMethod { what: "the protocol of a round" };
+        Ok(Some(Rounds::memoised(built(first).map_err(failed)?, built(then).map_err(failed)?)?))
+    }
+
+    fn level(&self, round: &ProtocolSpec, rounds: Option<u64>) -> Result<f64, Absence> {
+        let answer = match (self.rounds(round)?, rounds) {
+            // The permanent report itself is sent, in each round.
+            (None, _) => {
+                let named = Written::from(round.clone()).check(&PriorSpec::Jeffreys);
+                let named = named.map_err(|_| Absence::NoMethod { what: "the protocol of a round" })?;
+                return named.protocol.level().map_err(Absence::from);
+            }
+            (Some(of), Some(times)) => of.level(times),
+            (Some(of), None) => of.level_limit(),
+        };
+        match answer.value? {
+            Value::Number(found) if !answer.bracketed => Ok(found.value),
+            _ => Err(Absence::NoMethod { what: "the LDP level of so many rounds" }),
+        }
+    }
+
+    fn hidden(
+        &self,
+        group: &Group,
+        asked: &Asked,
+        rounds: Option<u64>,
+        observer: Observer<'_>,
+    ) -> Result<Evaluation, Absence> {
+        let specs: Vec<ProtocolSpec> = asked.protocols.iter().map(|(_, spec)| spec.clone()).collect();
+        let of = match specs.as_slice() {
+            [only] => self.rounds(only)?,
+            // Reports on each question of a group are no protocol that has rounds of its own, unless all rounds are the same.
+            _ if ratio(&self.study) > 1.0 => {
+                return Err(Absence::NoMethod { what: "rounds of several questions of a group" });
+            }
+            _ => None,
+        };
+        let prior = self.prior(group).build(group.inputs()).map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
+        let answer = match (of, rounds) {
+            (None, _) => return self.metric(group, specs, Metric::AveragePrivacy, observer),
+            (Some(of), Some(times)) => of.average_privacy(times, &prior, &Settings::default()),
+            (Some(of), None) => of.average_privacy_limit(&prior, &Settings::default()),
+        };
+        match answer.value? {
+            Value::Number(found) if !answer.bracketed => Ok(found),
+            _ => Err(Absence::NoMethod { what: "the average privacy of so many rounds" }),
+        }
+    }
+
     /// The study with the plan of a strategy.
     fn completed(&self, strategy: Strategy, asked: &[Asked]) -> StudyFile {
         let mut file = self.study.file.clone();
-        let planned = |(group, asked): (&Group, &Asked)| PlannedCollection {
-            questions: self.study.questions(group).map(|question| question.name.clone()).collect(),
-            share: Some(asked.share),
-            protocols: asked.protocols.iter().map(|(_, spec)| spec.clone()).collect(),
+        let planned = |(group, asked): (&Group, &Asked)| {
+            let sent = asked.protocols.iter().map(|(_, spec)| spec.clone());
+            let apart: Option<Vec<_>> = sent.clone().map(|spec| self.remembered(&spec)).collect();
+            let (protocols, then) = apart.map_or_else(|| (sent.collect(), Vec::new()), |pairs| pairs.into_iter().unzip());
+            let questions = self.study.questions(group).map(|question| question.name.clone()).collect();
+            PlannedCollection { questions, share: Some(asked.share), protocols, then }
         };
         file.plan.strategy = Some(strategy);
         file.plan.collections = self.study.groups.iter().zip(asked).map(planned).collect();

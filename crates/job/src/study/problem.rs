@@ -192,9 +192,31 @@ pub enum StudyProblem {
     },
     /// A memoised round without a memo.
     #[error(
-        "the noise of this study is memoised, and a round without memo would be drawn anew and spend epsilon again"
+        "the noise of this study is memoised: a round needs the memo of the permanent reports, and the column that names each person. Without them it would be drawn anew and spend epsilon again"
     )]
     NoMemo,
+    /// A memo for a study whose noise is fresh.
+    #[error("the noise of this study is fresh, and no memo is used (plan.noise = \"memoised\" would use one)")]
+    NoUseForMemo,
+    /// A later round whose memo is not there.
+    #[error(
+        "{memo}: this memo does not exist. It was made in round 1; with new permanent reports in round {round} all people would spend epsilon again"
+    )]
+    LostMemo {
+        /// The file.
+        memo: String,
+        /// The round.
+        round: u64,
+    },
+    /// Protocols for drawing from permanent reports that do not fit.
+    #[error(
+        "the collection `{}`: `then` says for each of its protocols how a round draws from the permanent report, and only if the noise is memoised",
+        shown(name)
+    )]
+    Then {
+        /// The collection.
+        name: String,
+    },
     /// A file that is not of this study.
     #[error(
         "{file}: was made for another version of the study: its protocol or its labels are not those of the collection `{}`. The study was changed after collection began; use the study as \

@@ -11,13 +11,14 @@ use sottovoce_collect::files::FileFormat;
 use sottovoce_collect::files::inputs::{Input, refuse_as_output};
 use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::files::report_writer::ReportWriter;
-use sottovoce_collect::files::values::TableReader;
+use sottovoce_collect::files::values::{Rows, TableReader};
 use sottovoce_collect::header::Header;
-use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
-use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
+use sottovoce_collect::memo::Remembered;
+use sottovoce_collect::randomise::{Batches, Generator, Memoised, Randomiser, Randomness};
+use sottovoce_collect::{Domain, Error as CollectError, Layout, Memo, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
-use super::groups::{Collection, Study, check_directory, together};
+use super::groups::{Collection, Group, Permanent, Study, check_directory, together};
 use super::problem::StudyProblem;
 use crate::contract::{Number, Whole, number, optional_whole};
 use crate::error::Result;
@@ -36,6 +37,12 @@ pub struct RandomiseStudyRequest {
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(with = "Option<Whole>")]
     pub round: Option<u64>,
+    /// With memoised noise: the file of the permanent reports, which is secret. The first round makes it; later ones read it, and add people who are new.
+    #[serde(default)]
+    pub memo: Option<PathBuf>,
+    /// With memoised noise: the column that names each person.
+    #[serde(default)]
+    pub person: Option<String>,
     /// What to do with a person whose answer is none of its question.
     #[serde(default)]
     pub on_error: OnError,
@@ -89,6 +96,15 @@ pub struct RandomiseStudyJob {
     strategy: Strategy,
     streams: Vec<Stream>,
     people: Input,
+    memo: Option<Kept>,
+}
+
+/// The memo of a study, and where it is.
+#[derive(Clone, Debug)]
+struct Kept {
+    path: PathBuf,
+    person: String,
+    memo: Memo,
 }
 
 /// A collection, how it is drawn, and where its reports go.
@@ -99,6 +115,7 @@ struct Stream {
     format: FileFormat,
     output: PathBuf,
     seed: Option<u64>,
+    memoised: Option<Memoised>,
 }
 
 /// What was written.
@@ -119,7 +136,10 @@ pub struct RandomiseStudyReport {
     /// The lines of the first few people who were left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped_lines: Vec<u64>,
-    /// The exact LDP level of all that one person reports in this round.
+    /// The memo, if the noise is memoised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memo: Option<Remembering>,
+    /// The exact LDP level of all that one person reports in this round; with memoised noise, in all rounds.
     #[serde(serialize_with = "number")]
     #[schemars(with = "Number")]
     pub realised_ldp: f64,
@@ -130,6 +150,17 @@ pub struct RandomiseStudyReport {
     pub output: String,
     /// What was written for each collection.
     pub collections: Vec<CollectionReports>,
+}
+
+/// What became of a memo.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Remembering {
+    /// The file.
+    pub file: String,
+    /// How many people of this round were known from it.
+    pub known: u64,
+    /// How many were new, and have their permanent reports now.
+    pub new: u64,
 }
 
 /// The reports of a collection.
@@ -149,6 +180,8 @@ impl RandomiseStudyRequest {
             study: study.into(),
             people: people.to_owned(),
             round: None,
+            memo: None,
+            person: None,
             on_error: OnError::Stop,
             insecure_test_seed: None,
             file_format: ReportFormat::Csv,
@@ -168,21 +201,58 @@ impl RandomiseStudyRequest {
             "-" => Input::StandardInput,
             path => Input::File(path.into()),
         };
+        let memo = self.kept(&study, &collections)?;
         let mut streams = Vec::new();
         for (g, collection) in collections.into_iter().enumerate() {
             let stem = stem(&study, &collection.name, self.round)?;
             let output = self.output.join(format!("{stem}.{}", self.file_format.extension()));
-            let read = [people.clone()].into_iter().chain(study_file(&self.study));
+            let memo = self.memo.iter().map(|path| Input::File(path.clone()));
+            let read = [people.clone()].into_iter().chain(study_file(&self.study)).chain(memo);
             refuse_as_output(read.collect::<Vec<_>>().iter(), &output)?;
             refuse_other(&study, &collection, &output)?;
             let randomiser = Randomiser::new(&collection.protocol.named.protocol)?;
-            let seed = self.insecure_test_seed.map(|seed| derived(seed, g as u64));
+            // The noise of two rounds is not the same.
+            let of_round = |seed| self.round.map_or(seed, |round| derived(seed, round));
+            let seed = self.insecure_test_seed.map(|seed| derived(of_round(seed), g as u64));
             let format = self.file_format.format();
-            streams.push(Stream { collection, randomiser, format, output, seed });
+            let memoised = collection.permanent.as_ref().map(|permanent| {
+                Memoised::new(&permanent.protocol.named.protocol, permanent.then.as_ref())
+            });
+            let memoised = memoised.transpose()?;
+            streams.push(Stream { collection, randomiser, format, output, seed, memoised });
         }
         // There are no collections without one.
         let strategy = study.file.plan.strategy.unwrap_or(Strategy::Split);
-        Ok(RandomiseStudyJob { request: self.clone(), study, strategy, streams, people })
+        Ok(RandomiseStudyJob { request: self.clone(), study, strategy, streams, people, memo })
+    }
+
+    /// The memo, if the noise is memoised: what the file holds, or nothing yet in the first round.
+    fn kept(&self, study: &Study, collections: &[Collection]) -> Result<Option<Kept>> {
+        let permanent: Option<Vec<_>> = collections.iter().map(|found| found.permanent.as_ref()).collect();
+        let problem = match (permanent, &self.memo, &self.person) {
+            (None, None, None) => return Ok(None),
+            (None, ..) => StudyProblem::NoUseForMemo,
+            (Some(permanent), Some(path), Some(person)) => {
+                let round = self.round.unwrap_or(1);
+                let read = [study_file(&self.study), Some(Input::File(self.people.clone().into()))];
+                refuse_as_output(read.iter().flatten(), path)?;
+                let print = |permanent: &&Permanent| permanent.protocol.identity.fingerprint.clone();
+                let layout = |permanent: &&Permanent| Layout::of(&permanent.protocol.named.protocol);
+                let empty =
+                    Memo::new(permanent.iter().map(print).collect(), permanent.iter().map(layout).collect());
+                let memo = match path.exists() {
+                    true => empty.read(path)?,
+                    false if round == 1 => empty,
+                    false => {
+                        let memo = Input::File(path.clone()).to_string();
+                        return Err(StudyProblem::LostMemo { memo, round }.found_in(&study.source));
+                    }
+                };
+                return Ok(Some(Kept { path: path.clone(), person: person.clone(), memo }));
+            }
+            (Some(_), ..) => StudyProblem::NoMemo,
+        };
+        Err(problem.found_in(&study.source))
     }
 }
 
@@ -250,18 +320,32 @@ impl RandomiseStudyJob {
             self.study.file.questions.iter().map(|question| question.domain()).collect();
         let columns =
             self.study.file.questions.iter().map(|question| question.column()).zip(&domains).collect();
-        let reader = TableReader { columns, skip: self.request.on_error == OnError::Skip };
+        let person = self.memo.as_ref().map(|kept| kept.person.as_str());
+        let reader = TableReader { columns, person, skip: self.request.on_error == OnError::Skip };
+        let mut memo = self.memo.as_ref().map(|kept| kept.memo.clone());
+        let mut remembering = self.memo.as_ref().map(|kept| Remembering {
+            file: kept.path.to_string_lossy().into_owned(),
+            known: 0,
+            new: 0,
+        });
         let mut writers = self.streams.iter().map(Stream::writer).collect::<Result<Vec<_>>>()?;
         let mut batches: Vec<Batches<'_>> = self.streams.iter().map(Stream::batches).collect();
         let (mut people, mut sent, mut drawn) = (0, vec![0; self.streams.len()], 0);
         let skipped = reader.read(&self.people, &mut |rows| {
-            people += (rows.len() / domains.len()) as u64;
-            let answers = self.answers(rows, drawn)?;
+            people += (rows.inputs.len() / domains.len()) as u64;
+            let batch = drawn;
             drawn += 1;
-            for (g, values) in answers.iter().enumerate() {
-                sent[g] += values.len() as u64;
-                let reports = batches[g].reports(values)?;
-                writers[g].write(&reports).map_err(|error| unwritable(&self.streams[g].output, error))?;
+            let reports = match (&mut memo, &mut remembering) {
+                (Some(memo), Some(remembering)) => self.remembered(rows, batch, memo, remembering)?,
+                _ => {
+                    let answers = self.answers(rows.inputs, batch)?;
+                    let pairs = batches.iter_mut().zip(&answers);
+                    pairs.map(|(batches, values)| batches.reports(values)).collect::<Result<Vec<_>, _>>()?
+                }
+            };
+            for (g, reports) in reports.iter().enumerate() {
+                sent[g] += (reports.len() / self.streams[g].randomiser.layout().length()) as u64;
+                writers[g].write(reports).map_err(|error| unwritable(&self.streams[g].output, error))?;
             }
             match observer(&Progress::Randomising { reports: people }).is_break() {
                 true => Err(sottovoce::Error::Stopped.into()),
@@ -282,6 +366,14 @@ impl RandomiseStudyJob {
         for (writer, stream) in writers.into_iter().zip(&self.streams) {
             files.push(writer.finish().map_err(|error| unwritable(&stream.output, error))?);
         }
+        if let Some((kept, memo)) = self.memo.as_ref().zip(memo) {
+            let file = Replacement::create(&kept.path).and_then(|mut file| {
+                memo.write(&mut file)?;
+                Ok(file)
+            });
+            // No report is sent whose permanent report would be forgotten.
+            files.insert(0, file.map_err(|error| unwritable(&kept.path, error))?);
+        }
         Replacement::finish_all(files).map_err(|error| unwritable(&self.request.output, error))?;
         let levels: Vec<f64> = self.streams.iter().map(Stream::level).collect();
         Ok(RandomiseStudyReport {
@@ -291,6 +383,7 @@ impl RandomiseStudyJob {
             skipped: skipped.total(),
             skipped_by_problem: skipped.counts,
             skipped_lines: skipped.lines,
+            memo: remembering,
             realised_ldp: together(self.strategy, &levels),
             insecure: self.request.insecure_test_seed.is_some(),
             output: self.request.output.to_string_lossy().into_owned(),
@@ -307,10 +400,7 @@ impl RandomiseStudyJob {
         let seed = self.request.insecure_test_seed.map(|seed| derived(seed, self.streams.len() as u64));
         let mut generator = Generator::new(randomness(seed), batch)?;
         for row in rows.chunks_exact(questions) {
-            let chosen = chances.as_ref().map(|chances| {
-                let word = generator.word();
-                chances.iter().position(|chance| word < *chance).unwrap_or(chances.len())
-            });
+            let chosen = chances.as_ref().map(|chances| choice(chances, &mut generator));
             for (g, group) in self.study.groups.iter().enumerate() {
                 if chosen.is_none_or(|chosen| chosen == g) {
                     answers[g].push(group.cell(group.questions.iter().map(|question| row[*question])));
@@ -318,6 +408,66 @@ impl RandomiseStudyJob {
             }
         }
         Ok(answers)
+    }
+
+    /// The bytes of the reports of a batch of people, drawn from their permanent reports. Who is not known yet draws these from their answers first, and keeps to them and to the
+    /// collections that they report on, whatever their answers are later.
+    fn remembered(
+        &self,
+        rows: Rows<'_>,
+        batch: u64,
+        memo: &mut Memo,
+        remembering: &mut Remembering,
+    ) -> Result<Vec<Vec<u8>>, CollectError> {
+        let seed = self.request.insecure_test_seed.map(|seed| {
+            derived(self.request.round.map_or(seed, |round| derived(seed, round)), self.streams.len() as u64)
+        });
+        let chances = (self.strategy == Strategy::Sample).then(|| self.chances());
+        let mut choosing = Generator::new(randomness(seed), batch)?;
+        let mut generators = self.streams.iter().map(|stream| Generator::new(randomness(stream.seed), batch));
+        let mut generators = generators.by_ref().collect::<Result<Vec<_>, _>>()?;
+        let mut reports = vec![Vec::new(); self.streams.len()];
+        for (row, person) in rows.inputs.chunks_exact(self.study.file.questions.len()).zip(rows.people) {
+            let permanent = match memo.get(person) {
+                Some(permanent) => {
+                    remembering.known += 1;
+                    permanent
+                }
+                None => {
+                    let chosen = chances.as_ref().map(|chances| choice(chances, &mut choosing));
+                    let drawn = self.permanent(row, chosen, &mut generators)?;
+                    memo.remember(person, &drawn)?;
+                    remembering.new += 1;
+                    drawn
+                }
+            };
+            for (g, permanent) in permanent.iter().enumerate() {
+                let (Some(permanent), Some(memoised)) = (permanent, &self.streams[g].memoised) else { continue };
+                let report = memoised.report(permanent, &mut generators[g])?;
+                let layout = self.streams[g].randomiser.layout();
+                let start = reports[g].len();
+                reports[g].resize(start + layout.length(), 0);
+                layout.write(&report, &mut reports[g][start..]).ok_or(CollectError::NotPermanent)?;
+            }
+        }
+        Ok(reports)
+    }
+
+    /// The permanent reports of a person with these answers.
+    fn permanent(
+        &self,
+        row: &[usize],
+        chosen: Option<usize>,
+        generators: &mut [Generator],
+    ) -> Result<Remembered, CollectError> {
+        let drawn = |(g, group): (usize, &Group)| {
+            let Some(memoised) = self.streams[g].memoised.as_ref().filter(|_| chosen.is_none_or(|c| c == g)) else {
+                return Ok(None);
+            };
+            let cell = group.cell(group.questions.iter().map(|question| row[*question]));
+            memoised.permanent(cell, &mut generators[g]).map(Some)
+        };
+        self.study.groups.iter().enumerate().map(drawn).collect()
     }
 
     /// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
@@ -332,6 +482,12 @@ impl RandomiseStudyJob {
         chances.pop();
         chances
     }
+}
+
+/// The collection that a person reports on.
+fn choice(chances: &[u64], generator: &mut Generator) -> usize {
+    let word = generator.word();
+    chances.iter().position(|chance| word < *chance).unwrap_or(chances.len())
 }
 
 fn randomness(seed: Option<u64>) -> Randomness {
@@ -351,8 +507,10 @@ impl Stream {
         Batches::new(&self.randomiser, randomness(self.seed))
     }
 
+    /// That of the report; with memoised noise, that of all rounds.
     fn level(&self) -> f64 {
-        self.randomiser.realised().loss.level()
+        let realised = self.memoised.as_ref().map_or(self.randomiser.realised(), Memoised::realised);
+        realised.loss.level()
     }
 
     fn report(&self, reports: u64) -> CollectionReports {

@@ -10,6 +10,7 @@ use sottovoce::{Prior, Protocol};
 use super::expected::{Beliefs, Errors};
 use super::file::Strategy;
 use super::groups::{Group, Study};
+use super::memoised::possible;
 use crate::design::{Family, Sizing};
 use crate::error::{Error, Result};
 use crate::spec::ProtocolSpec;
@@ -62,11 +63,12 @@ pub(crate) fn asked(
     shares: Option<&[f64]>,
 ) -> Result<Vec<Asked>> {
     let epsilon = study.round_epsilon();
+    let (compared, all) = (possible(study, &FAMILIES), possible(study, &Family::ALL));
     let parts = |group: &Group| strategy == Strategy::Split && group.questions.len() > 1;
     let curve = |g: usize, epsilon: f64| {
         let (group, beliefs) = (&study.groups[g], &beliefs[g]);
         sottovoce::stop::check();
-        best(group, beliefs, epsilon, parts(group), &FAMILIES)
+        best(group, beliefs, epsilon, parts(group), &compared)
             .map_or(f64::INFINITY, |best| best.errors.largest())
     };
     let count = study.groups.len();
@@ -82,7 +84,7 @@ pub(crate) fn asked(
     let group = |(g, share): (usize, &f64)| {
         let (group, beliefs) = (&study.groups[g], &beliefs[g]);
         let level = if strategy == Strategy::Sample { epsilon } else { epsilon * share };
-        let families: &[Family] = if parts(group) { &FAMILIES } else { &Family::ALL };
+        let families = if parts(group) { &compared } else { &all };
         let found = best(group, beliefs, level, parts(group), families).ok_or(Error::NoProtocol)?;
         Ok(Asked { share: *share, ..found })
     };

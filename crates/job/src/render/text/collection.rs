@@ -122,13 +122,21 @@ impl FileReport for RandomiseStudyReport {
         if self.skipped > 0 {
             facts.push(("skipped by problem", listed(&self.skipped_by_problem)));
         }
-        facts.push(("realised ldp", format!("{:?}", self.realised_ldp)));
+        if let Some(memo) = &self.memo {
+            facts.push(("memo", memo.file.clone()));
+            facts.push(("in the memo", format!("{} of these people; {} are new", memo.known, memo.new)));
+        }
+        let which = if self.memo.is_some() { "realised ldp, all rounds" } else { "realised ldp" };
+        facts.push((which, format!("{:?}", self.realised_ldp)));
         facts.push(("output", self.output.clone()));
         facts
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.memo.is_some() {
+            notes.push("The memo is secret: it holds the permanent report of each person by name. Keep it on the users' side, and keep it, since permanent reports that are drawn again spend epsilon again.".into());
+        }
         if self.skipped > 0 {
             let lines: Vec<String> = self.skipped_lines.iter().map(ToString::to_string).collect();
             notes.push(format!(
