@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .errors import InvalidInput
 
-__all__ = ["Packed", "prepared"]
+__all__ = ["Packed", "prepared", "write_csv"]
 
 
 class Packed:
@@ -67,3 +69,34 @@ def _of_numpy(array: Any) -> Any:
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return numpy.ascontiguousarray(array, dtype=numpy.float64)
     return array.tolist()
+
+
+def write_csv(table: Any, path: str) -> None:
+    """Writes a table with all its columns."""
+    library = type(table).__module__.partition(".")[0]
+    if library == "polars" and hasattr(table, "collect"):
+        table = table.collect()
+    if library == "polars" and hasattr(table, "write_csv"):
+        table.write_csv(path)
+    elif library == "pandas" and hasattr(table, "columns"):
+        table.to_csv(path, index=False)
+    elif isinstance(table, Mapping):
+        _write_rows(path, [str(name) for name in table], zip(*table.values(), strict=True))
+    elif hasattr(table, "__arrow_c_stream__"):
+        import pyarrow
+
+        arrow = pyarrow.table(table)
+        _write_rows(path, arrow.column_names, zip(*(column.to_pylist() for column in arrow.columns), strict=True))
+    else:
+        raise TypeError(f"people is the path of a file or a table with named columns, not a {type(table).__name__}")
+
+
+def _write_rows(path: str, names: list[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        try:
+            writer.writerows(rows)
+        except (ValueError, TypeError):
+            # What Python says of a column may repeat what stands in it.
+            raise InvalidInput("the columns of a table are lists of the same length", path="people") from None

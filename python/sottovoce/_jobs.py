@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from ._columns import write_csv
 from ._posterior import Posterior
 from ._protocol import Protocol
 from ._report import Estimate, Frontier, JobReport, Metrics, run
@@ -290,6 +292,53 @@ def analyse(
 ) -> JobReport:
     """What the tallies of a study, in a directory, say about its questions and cross-tables."""
     return _asked("analyse", study=_study(study), tallies=tallies, round=round, level=level, seed=seed)
+
+
+def randomise_study(
+    study: AnyStudy,
+    people: Any,
+    output: str | os.PathLike[str],
+    *,
+    round: int | None = None,
+    memo: str | os.PathLike[str] | None = None,
+    person: str | None = None,
+    on_error: str | None = None,
+    insecure_test_seed: int | None = None,
+    file_format: str | None = None,
+) -> JobReport:
+    """A table of people to the reports of a planned study, in a directory.
+
+    ``people`` is the path of a CSV, JSON Lines or Parquet file, or a table: of pandas, Polars, pyarrow, DuckDB, or a dictionary of lists. A table is written to a file that only you may read, and that is gone
+    afterwards.
+
+    >>> import sottovoce as sv, tempfile
+    >>> sex = {"name": "sex", "labels": ["Female", "Male"]}
+    >>> study = sv.plan({"version": 1, "question": [sex], "plan": {"epsilon": 1}}, n=3)["study"]
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     sent = sv.randomise_study(study, {"sex": ["Male", "Female", "Male"]}, place)
+    ...     sv.tally_study(study, place, place)["n"]
+    3
+    """
+    described, settings = _study(study), {"on_error": on_error, "insecure_test_seed": insecure_test_seed}
+    more = {"round": round, "memo": memo, "person": person, "file_format": file_format}
+    if isinstance(people, (str, os.PathLike)):
+        return _asked("randomise_study", study=described, people=people, output=output, **settings, **more)
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "people.csv")
+        write_csv(people, path)
+        return _asked("randomise_study", study=described, people=path, output=output, **settings, **more)
+
+
+def tally_study(
+    study: AnyStudy,
+    reports: str | os.PathLike[str] | Sequence[str],
+    output: str | os.PathLike[str],
+    *,
+    round: int | None = None,
+    form: str | None = None,
+) -> JobReport:
+    """The reports of a study, in one directory or several, to tallies in another one."""
+    return _asked("tally_study", study=_study(study), reports=reports, output=output, round=round, form=form)
 
 
 def _study(study: AnyStudy) -> Mapping[str, Any]:

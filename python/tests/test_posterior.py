@@ -126,3 +126,43 @@ def test_a_study_is_a_dictionary_or_a_file(tmp_path):
     assert sv.plan(tmp_path / "study.toml", n=1000).to_json() == sv.plan(study, n=1000).to_json()
     with pytest.raises(sv.SottovoceError, match="cannot be read"):
         sv.plan(tmp_path / "none.toml")
+
+
+def test_people_of_any_table_answer_a_study(tmp_path):
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
+    answers = {"id": list(range(40)), "sex": ["Female", "Male"] * 20, "age": [20, 30, 40, 50] * 10}
+    questions = [{"name": "sex", "labels": ["Female", "Male"]}, {"name": "age", "bins": [0, 35, 99]}]
+    study = sv.plan({"version": 1, "question": questions, "plan": {"epsilon": 2}}, n=40)["study"]
+    frame, arrow = pandas.DataFrame(answers), pyarrow.table(answers)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    tables = [frame, arrow, polars.DataFrame(answers), polars.LazyFrame(answers), duckdb.sql("select * from arrow"), answers, tmp_path / "people.csv"]
+    found = []
+    for place, people in enumerate(tables):
+        out = tmp_path / str(place)
+        assert sv.randomise_study(study, people, out, insecure_test_seed=1)["people"] == 40
+        found.append({file.name: file.read_bytes() for file in out.iterdir()})
+    assert len(found[0]) == 2 and all(files == found[0] for files in found)
+    assert sv.tally_study(study, tmp_path / "0", tmp_path / "tallies")["n"] == 40
+    assert len(sv.analyse(study, tmp_path / "tallies")["questions"]) == 2
+    for bad in [5, [1, 2], None, {"sex": ["Male"], "age": [1, 2]}, {"sex": 5, "age": 6}]:
+        with pytest.raises((TypeError, sv.SottovoceError)) as refused:
+            sv.randomise_study(study, bad, tmp_path / "bad")
+        assert not (tmp_path / "bad").exists() and "Male" not in str(refused.value)
+
+
+def test_rounds_of_a_study_keep_a_memo(tmp_path):
+    questions = [{"name": "sex", "labels": ["Female", "Male"]}]
+    plan = {"epsilon": 40, "rounds": 2, "noise": "memoised"}
+    study = sv.plan({"version": 1, "question": questions, "plan": plan}, n=4)["study"]
+    people = {"id": [1, 2, 3, 4], "sex": ["Male", "Female", "Male", "Male"]}
+    with pytest.raises(sv.SottovoceError, match="needs the memo"):
+        sv.randomise_study(study, people, tmp_path / "out", round=1)
+    memo = {"memo": tmp_path / "memo.jsonl", "person": "id"}
+    assert sv.randomise_study(study, people, tmp_path / "out", round=1, **memo)["memo"]["new"] == 4
+    assert sv.randomise_study(study, people, tmp_path / "out", round=2, **memo)["memo"]["known"] == 4
+    first, second = ((tmp_path / f"out/sex.round-{round}.csv").read_bytes() for round in (1, 2))
+    assert first == second

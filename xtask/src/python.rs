@@ -10,6 +10,9 @@ use std::time::Instant;
 
 use crate::quotes::root;
 
+/// Most bytes of the wheel.
+const LARGEST: u64 = 15_000_000;
+
 /// Why the package was not built or tested.
 enum Problem {
     /// The machine lacks something.
@@ -119,7 +122,14 @@ fn built() -> Result<PathBuf, Problem> {
         .arg(program(&tools, "python"));
     run(maturin.arg("--out").arg(&out).current_dir(root().join("python"))).map_err(Problem::Failed)?;
     let found = fs::read_dir(&out).ok().and_then(|mut entries| entries.next()?.ok());
-    found.map(|entry| entry.path()).ok_or_else(|| Problem::Failed("maturin made no wheel".into()))
+    let wheel =
+        found.map(|entry| entry.path()).ok_or_else(|| Problem::Failed("maturin made no wheel".into()))?;
+    match fs::metadata(&wheel).map_or(0, |found| found.len()) {
+        bytes if bytes > LARGEST => {
+            Err(Problem::Failed(format!("the wheel has {:.1} MB", bytes as f64 / 1e6)))
+        }
+        _ => Ok(wheel),
+    }
 }
 
 fn tested(wheel: &Path, full: bool) -> Result<(), Problem> {

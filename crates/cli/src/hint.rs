@@ -26,10 +26,12 @@ fn hint_for_study(problem: &StudyProblem) -> Option<&'static str> {
             Some("complete it with `sottovoce plan STUDY --n N -o FILE`, and use that file")
         }
         StudyProblem::WhichRound { .. } => Some("name the round with --round"),
-        StudyProblem::NoMemo => Some("give the file with --memo, and the column of the person's name with --person"),
-        StudyProblem::LostMemo { .. } => {
-            Some("find the memo; without it, only people who were not asked before may be asked, as round 1 of a study of their own")
+        StudyProblem::NoMemo => {
+            Some("give the file with --memo, and the column of the person's name with --person")
         }
+        StudyProblem::LostMemo { .. } => Some(
+            "find the memo; without it, only people who were not asked before may be asked, as round 1 of a study of their own",
+        ),
         _ => None,
     }
 }

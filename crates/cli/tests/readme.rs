@@ -68,14 +68,18 @@ fn check(page: &Path, update: bool) -> usize {
     examples
 }
 
-/// The table of people of the study in the book: a line for each of them.
+/// The table of people of the study in the book: a line for each of them, with a number in the column `id`.
 fn people() -> String {
     let counts = include_str!("../../../docs/data/adult-study.csv");
-    let person = |line: &str| {
+    let of_line = |line: &'static str| {
         let (person, count) = line.rsplit_once(',').expect("a count");
-        format!("{person}\n").repeat(count.parse().unwrap_or(1))
+        std::iter::repeat_n(person, count.parse().unwrap_or(1))
     };
-    counts.lines().map(person).collect()
+    let numbered = counts.lines().flat_map(of_line).enumerate().map(|(id, person)| match id {
+        0 => format!("id,{person}\n"),
+        id => format!("{id},{person}\n"),
+    });
+    numbered.collect()
 }
 
 /// What a command prints.

@@ -67,7 +67,9 @@ pub enum MemoProblem {
     )]
     Other,
     /// A line that is not a person with permanent reports.
-    #[error("line {line} is damaged: it is not a person, named once, with permanent reports of these protocols")]
+    #[error(
+        "line {line} is damaged: it is not a person, named once, with permanent reports of these protocols"
+    )]
     Line {
         /// The line, from 1.
         line: u64,

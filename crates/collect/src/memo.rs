@@ -77,7 +77,8 @@ impl Memo {
         let mut memo = self;
         for (line, at) in lines.zip(2..) {
             let line = line.map_err(unreadable)?;
-            let found: (String, Vec<Option<String>>) = serde_json::from_str(&line).map_err(|_| damaged(at))?;
+            let found: (String, Vec<Option<String>>) =
+                serde_json::from_str(&line).map_err(|_| damaged(at))?;
             let fits = found.1.len() == memo.layouts.len() && memo.outputs(&found.1).is_some();
             if !fits || memo.people.insert(found.0, found.1).is_some() {
                 return Err(damaged(at));
@@ -184,14 +185,20 @@ mod tests {
         let path = directory.path().join("memo.jsonl");
         fs::write(&path, &text).unwrap();
         let again = empty().read(&path).unwrap();
-        assert_eq!((again.get("Ada \"L\""), again.get("bob"), again.get("cleo")), (Some(ada), Some(bob), None));
+        assert_eq!(
+            (again.get("Ada \"L\""), again.get("bob"), again.get("cleo")),
+            (Some(ada), Some(bob), None)
+        );
         assert_eq!(again, memo);
 
         let text = String::from_utf8(text).unwrap();
         let cut: String = text.lines().take(2).map(|line| line.to_owned() + "\n").collect();
         assert!(matches!(problem(&cut), MemoProblem::People { found: 1, expected: 2 }));
         assert!(matches!(problem(&text.replace("\"one\"", "\"other\"")), MemoProblem::Other));
-        assert!(matches!(problem(&text.replace("\"version\":1", "\"version\":2")), MemoProblem::Version { .. }));
+        assert!(matches!(
+            problem(&text.replace("\"version\":1", "\"version\":2")),
+            MemoProblem::Version { .. }
+        ));
         assert!(matches!(problem(&text.replace("\"03\"", "\"12\"")), MemoProblem::Line { line: 2 }));
         assert!(matches!(problem(&text.replace("\"bob\"", "bob")), MemoProblem::Line { line: 3 }));
         let twice: String = text.clone() + text.lines().last().unwrap();

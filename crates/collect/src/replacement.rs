@@ -30,12 +30,11 @@ pub fn abandon() {
     std::mem::forget(unfinished);
 }
 
-fn begin(aside: &Path, previous: Option<&fs::Metadata>) -> io::Result<File> {
+fn begin(aside: &Path, private: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if previous.is_some() {
-        // Nobody but the user may read it before it has the permissions of the previous file.
+    if private {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     let mut unfinished = unfinished();
@@ -78,7 +77,18 @@ impl Replacement {
         match destination(path)? {
             Destination::StandardOutput => Ok(Replacement::stream(standard_output()?)),
             Destination::Stream(file) => Ok(Replacement::stream(file)),
-            Destination::File(path) => Replacement::beside(path),
+            Destination::File(path) => Replacement::beside(path, false),
+        }
+    }
+
+    /// Begins to write a file that nobody but the user may read, unless a previous one has other permissions.
+    ///
+    /// # Errors
+    /// As for [`create`](Replacement::create), and for `-`.
+    pub fn create_private(path: &Path) -> io::Result<Self> {
+        match destination(path)? {
+            Destination::File(path) => Replacement::beside(path, true),
+            _ => Err(io::Error::other("it is not a file, and what is written is secret")),
         }
     }
 
@@ -86,9 +96,10 @@ impl Replacement {
         Replacement { writer: Some(BufWriter::new(file)), aside: None, path: PathBuf::new() }
     }
 
-    fn beside(path: PathBuf) -> io::Result<Self> {
+    fn beside(path: PathBuf, private: bool) -> io::Result<Self> {
         let (previous, aside) = (fs::metadata(&path).ok(), aside(&path)?);
-        let file = begin(&aside, previous.as_ref())?;
+        // Nobody but the user may read it before it has the permissions of the previous file.
+        let file = begin(&aside, private || previous.is_some())?;
         let writer = Some(BufWriter::with_capacity(1 << 20, file));
         let replacement = Replacement { writer, aside: Some(aside), path };
         if let (Some(previous), Some(writer)) = (previous, &replacement.writer) {
@@ -269,8 +280,12 @@ mod tests {
         let path = directory.path().join("out.json");
         replace(&path, b"old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let file = begin(&directory.path().join("aside"), Some(&fs::metadata(&path).unwrap())).unwrap();
+        let file = begin(&directory.path().join("aside"), true).unwrap();
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let secret = directory.path().join("memo");
+        Replacement::create_private(&secret).unwrap().finish().unwrap();
+        assert_eq!(fs::metadata(&secret).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(Replacement::create_private(Path::new("-")).is_err());
     }
 
     #[cfg(unix)]

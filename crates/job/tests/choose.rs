@@ -152,6 +152,17 @@ fn a_simulated_error_is_not_called_a_closed_form() {
     }
 }
 
+/// `choose --a 41 --n 31978 --accuracy 1%`, which once recommended OUE because levels were rounded before they were compared.
+#[test]
+fn the_smallest_level_for_41_values_is_that_of_subset_selection() {
+    let users = 31_978;
+    let report = run(&judged(request(41, users, None), "rms", "linear", 0.01)).unwrap();
+    let (epsilon, found) = (level(&report.best), error(&report.best));
+    assert!(text(&report).starts_with("Users 31978") && text(&report).contains("Use subset, a = 41"));
+    assert!(found <= 0.01 * (1.0 + 1e-9) && found <= least_error(41, epsilon, users) * (1.0 + 1e-9));
+    assert!(typical_error(&Protocol::oue(41, epsilon).unwrap(), users) > 1.001 * found);
+}
+
 /// What is too large to be simulated is refused as such; it was called out of reach.
 #[test]
 fn what_cannot_be_simulated_is_not_out_of_reach() {

@@ -166,10 +166,8 @@ mod tests {
             assert!((share - row[2]).abs() < 0.008, "{y}: {share} {}", row[2]);
         }
         let (kappa, lambda) = (0.75, 0.2);
-        let bits = Memoised::new(
-            &Protocol::oue(3, 1.0).unwrap(),
-            Some(&Protocol::ue(3, kappa, lambda).unwrap()),
-        );
+        let bits =
+            Memoised::new(&Protocol::oue(3, 1.0).unwrap(), Some(&Protocol::ue(3, kappa, lambda).unwrap()));
         for (report, share) in counted(&bits.unwrap(), &Output::Subset(vec![0, 2]), 100_000) {
             let Output::Subset(members) = &report else { panic!("{report:?}") };
             let bit = |x: usize, one: f64| if members.contains(&x) { one } else { 1.0 - one };
@@ -193,10 +191,7 @@ mod tests {
         let memoised = Memoised::new(&permanent, Some(&each.unwrap())).unwrap();
         let remembered = Output::Tuple(vec![Output::Index(1), Output::Subset(vec![1])]);
         assert_eq!(memoised.report(&remembered, &mut generator()).unwrap(), remembered);
-        assert!(matches!(
-            memoised.report(&Output::Index(1), &mut generator()),
-            Err(Error::NotPermanent)
-        ));
+        assert!(matches!(memoised.report(&Output::Index(1), &mut generator()), Err(Error::NotPermanent)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use sottovoce::posterior::{
 use sottovoce::{Evaluation, Method, Observer, Prior, Progress};
 use sottovoce_collect::Error as CollectError;
 
-use super::file::{Question, Strategy, StudyFile};
+use super::file::{Noise, Question, Strategy, StudyFile};
 use super::groups::{Collection, Group, Study};
 use super::problem::StudyProblem;
 use super::randomise::stem;
@@ -71,6 +71,8 @@ pub struct AnalyseReport {
     pub strategy: Strategy,
     /// Which round, if there are several.
     pub round: Option<u64>,
+    /// Where the noise of a round comes from.
+    pub noise: Noise,
     /// Probability of the intervals.
     pub level: f64,
     /// The collections.
@@ -140,12 +142,12 @@ pub struct LabelledShare {
     pub share: Believed,
 }
 
-/// The distribution of a number in two numbers; null where a bin has no end.
+/// The distribution of a number in two numbers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NumberSummary {
-    /// The mean.
+    /// The mean; null if a bin has no end.
     pub mean: Option<Believed>,
-    /// The median.
+    /// The median; null if it may lie in a bin without an end.
     pub median: Option<Believed>,
 }
 
@@ -238,6 +240,7 @@ impl AnalyseJob {
         let mut report = AnalyseReport {
             strategy: self.strategy,
             round: self.request.round,
+            noise: self.study.file.plan.noise,
             level: self.request.level,
             collections: Vec::new(),
             questions: Vec::new(),
@@ -286,6 +289,9 @@ impl AnalyseJob {
     }
 }
 
+/// Where a median must lie, with nearly all probability, to be in no bin without an end.
+const NEARLY_ALL: [f64; 2] = [0.0005, 0.9995];
+
 /// The posterior of a group.
 struct Analysis<'a> {
     job: &'a AnalyseJob,
@@ -324,16 +330,34 @@ impl Analysis<'_> {
         Ok(QuestionShares { name: question.name.clone(), n: self.posterior.n, answers, number })
     }
 
-    /// The mean and the median of a number, if all its bins have two ends.
+    /// The mean of a number, if all its bins have two ends, and its median, if that does not lie in a bin without an end.
     fn number(&self, answer: &[usize], edges: &[f64]) -> Result<NumberSummary> {
-        if !edges.iter().all(|edge| edge.is_finite()) {
+        let last = edges.len() - 1;
+        // Of a bin without an end, its other one; a median there cannot be told apart from that.
+        let bin = |x: &usize| match (edges[*x], edges[x + 1]) {
+            (low, high) if low.is_infinite() && high.is_infinite() => None,
+            (low, high) if low.is_infinite() => Some((high, high)),
+            (low, high) if high.is_infinite() => Some((low, low)),
+            ends => Some(ends),
+        };
+        let closed = edges[0].is_finite() && edges[last].is_finite();
+        let bins: Vec<Option<(f64, f64)>> = answer.iter().map(bin).collect();
+        if bins.contains(&None) {
             return Ok(NumberSummary { mean: None, median: None });
         }
+        let median = Functional::quantile(&bins, 0.5)?;
+        let inside = closed || {
+            let (low, high) = (edges[1], edges[last - 1]);
+            let found = self.posterior.functional(&median, &NEARLY_ALL)?;
+            let within = |(_, end): &(f64, Evaluation)| {
+                (edges[0].is_finite() || end.value > low) && (edges[last].is_finite() || end.value < high)
+            };
+            found.quantiles.iter().all(within)
+        };
         let middle = |x: &usize| 0.5 * (edges[*x] + edges[x + 1]);
-        let bin = |x: &usize| Some((edges[*x], edges[x + 1]));
-        let mean = Functional::mean(answer.iter().map(middle).collect())?;
-        let median = Functional::quantile(&answer.iter().map(bin).collect::<Vec<_>>(), 0.5)?;
-        Ok(NumberSummary { mean: Some(self.believed(&mean)?), median: Some(self.believed(&median)?) })
+        let mean = closed.then(|| self.believed(&Functional::mean(answer.iter().map(middle).collect())?));
+        let median = inside.then(|| self.believed(&median));
+        Ok(NumberSummary { mean: mean.transpose()?, median: median.transpose()? })
     }
 
     /// The places in the group of the questions of a cross-table, if it is one of this group.

@@ -8,8 +8,8 @@ use sottovoce::protocol::MAX_EPSILON;
 use sottovoce_collect::Domain;
 use sottovoce_collect::destination::is_standard_output;
 
-use super::memoised::one_round;
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
+use super::memoised::one_round;
 use super::problem::StudyProblem;
 use crate::collection::Identified;
 use crate::error::{Error, Result};
@@ -272,7 +272,11 @@ impl Study {
             let allowed = level > 0.0 && level <= plan.epsilon && plan.noise == Noise::Memoised;
             if !allowed {
                 let allowed = "a level above 0 and at most plan.epsilon, for memoised noise";
-                return Err(StudyProblem::PlanNumber { name: "round_epsilon", value: level.to_string(), allowed });
+                return Err(StudyProblem::PlanNumber {
+                    name: "round_epsilon",
+                    value: level.to_string(),
+                    allowed,
+                });
             }
         }
         if plan.collections.is_empty() {
@@ -351,7 +355,12 @@ impl Study {
         }
         let sent = match count {
             0 => planned.protocols.clone(),
-            _ => planned.protocols.iter().zip(&planned.then).map(|(first, then)| one_round(first, then)).collect(),
+            _ => planned
+                .protocols
+                .iter()
+                .zip(&planned.then)
+                .map(|(first, then)| one_round(first, then))
+                .collect(),
         };
         let level = self.level(group, &sent)?;
         let identified = |specs| {
@@ -360,7 +369,8 @@ impl Study {
         };
         let permanent = || {
             let protocol = identified(planned.protocols.clone())?;
-            let then = planned.then.iter().map(|spec| Ok(built(group, spec)?)).collect::<Result<Vec<_>, _>>()?;
+            let then =
+                planned.then.iter().map(|spec| Ok(built(group, spec)?)).collect::<Result<Vec<_>, _>>()?;
             let then = match then.len() {
                 0 => None,
                 1 => then.into_iter().next(),
@@ -374,9 +384,8 @@ impl Study {
 
     /// The LDP level of a report of each of these protocols. Answers to different questions may differ all at once, so that their levels add up.
     fn level(&self, group: &Group, specs: &[ProtocolSpec]) -> Result<f64, StudyProblem> {
-        let level = |spec: &ProtocolSpec| {
-            built(group, spec)?.level().map_err(|error| refused(group, &error.into()))
-        };
+        let level =
+            |spec: &ProtocolSpec| built(group, spec)?.level().map_err(|error| refused(group, &error.into()));
         specs.iter().map(level).sum()
     }
 

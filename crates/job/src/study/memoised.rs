@@ -31,7 +31,9 @@ pub(super) fn possible(study: &Study, families: &[Family]) -> Vec<Family> {
 /// The protocol of one round: of what `then` draws from the reports of `first`.
 pub(super) fn one_round(first: &ProtocolSpec, then: &ProtocolSpec) -> ProtocolSpec {
     match (&first.kind, &then.kind) {
-        (ProtocolKind::Grr { a, epsilon }, ProtocolKind::Grr { a: values, epsilon: again }) if a == values => {
+        (ProtocolKind::Grr { a, epsilon }, ProtocolKind::Grr { a: values, epsilon: again })
+            if a == values =>
+        {
             let truth = truth(*a, *epsilon) * truth(*a, *again);
             ProtocolKind::Grr { a: *a, epsilon: level(*a, truth) }.into()
         }
@@ -81,9 +83,10 @@ pub(super) fn remembered(round: &ProtocolSpec, ratio: f64) -> Option<(ProtocolSp
             let first = ProtocolKind::Grr { a, epsilon: epsilon * ratio };
             (first, ProtocolKind::Grr { a, epsilon: level(a, again) })
         }
-        ProtocolKind::Oue { a, epsilon } => {
-            (ProtocolKind::Oue { a, epsilon: epsilon * ratio }, ProtocolKind::Ue { a, kappa: 1.0, lambda: 0.0 })
-        }
+        ProtocolKind::Oue { a, epsilon } => (
+            ProtocolKind::Oue { a, epsilon: epsilon * ratio },
+            ProtocolKind::Ue { a, kappa: 1.0, lambda: 0.0 },
+        ),
         ProtocolKind::Rappor { a, epsilon } => {
             let first = ProtocolKind::Rappor { a, epsilon: epsilon * ratio };
             (first, ProtocolKind::Ue { a, kappa: 1.0, lambda: 0.0 })

@@ -50,6 +50,7 @@ pub use plan::{
 };
 pub use problem::StudyProblem;
 pub use randomise::{
-    CollectionReports, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, Remembering, ReportFormat,
+    CollectionReports, RandomiseStudyJob, RandomiseStudyReport, RandomiseStudyRequest, Remembering,
+    ReportFormat,
 };
 pub use tally::{CollectionTallies, TallyStudyJob, TallyStudyReport, TallyStudyRequest};

@@ -337,7 +337,10 @@ impl PlanJob {
         let (mut leaked, mut entropy): (Option<Evaluation>, Option<Evaluation>) = (None, None);
         for (group, asked) in self.study.groups.iter().zip(asked) {
             let hidden = hidden(group, asked)?;
-            let prior = self.prior(group).build(group.inputs()).map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
+            let prior = self
+                .prior(group)
+                .build(group.inputs())
+                .map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
             let secret = user_entropy(&prior, &Settings::default());
             let lost = Evaluation {
                 value: (1.0 - hidden.value) * secret.value,
@@ -357,7 +360,8 @@ impl PlanJob {
     fn after(&self, strategy: Strategy, asked: &[Asked], observer: Observer<'_>) -> Vec<PlannedRounds> {
         let times = schedule(self.study.file.plan.rounds).into_iter().map(Some);
         let after = |rounds: Option<u64>| {
-            let level = |asked: &Asked| asked.protocols.iter().map(|(_, spec)| self.level(spec, rounds)).sum();
+            let level =
+                |asked: &Asked| asked.protocols.iter().map(|(_, spec)| self.level(spec, rounds)).sum();
             let levels: Result<Vec<f64>, Absence> = asked.iter().map(level).collect();
             let hidden = |group: &Group, asked: &Asked| self.hidden(group, asked, rounds, observer);
             PlannedRounds {
@@ -376,7 +380,8 @@ impl PlanJob {
 
     fn rounds(&self, round: &ProtocolSpec) -> Result<Option<Rounds>, Absence> {
         let Some((first, then)) = self.remembered(round) else { return Ok(None) };
-        let built = |spec: ProtocolSpec| Written::from(spec).check(&PriorSpec::Jeffreys).map(|named| named.protocol);
+        let built =
+            |spec: ProtocolSpec| Written::from(spec).check(&PriorSpec::Jeffreys).map(|named| named.protocol);
         let failed = |_| Absence::NoMethod { what: "the protocol of a round" };
         Ok(Some(Rounds::memoised(built(first).map_err(failed)?, built(then).map_err(failed)?)?))
     }
@@ -414,7 +419,10 @@ impl PlanJob {
             }
             _ => None,
         };
-        let prior = self.prior(group).build(group.inputs()).map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
+        let prior = self
+            .prior(group)
+            .build(group.inputs())
+            .map_err(|_| Absence::NoMethod { what: "the prior of a group" })?;
         let answer = match (of, rounds) {
             (None, _) => return self.metric(group, specs, Metric::AveragePrivacy, observer),
             (Some(of), Some(times)) => of.average_privacy(times, &prior, &Settings::default()),
@@ -432,7 +440,8 @@ impl PlanJob {
         let planned = |(group, asked): (&Group, &Asked)| {
             let sent = asked.protocols.iter().map(|(_, spec)| spec.clone());
             let apart: Option<Vec<_>> = sent.clone().map(|spec| self.remembered(&spec)).collect();
-            let (protocols, then) = apart.map_or_else(|| (sent.collect(), Vec::new()), |pairs| pairs.into_iter().unzip());
+            let (protocols, then) =
+                apart.map_or_else(|| (sent.collect(), Vec::new()), |pairs| pairs.into_iter().unzip());
             let questions = self.study.questions(group).map(|question| question.name.clone()).collect();
             PlannedCollection { questions, share: Some(asked.share), protocols, then }
         };

@@ -196,7 +196,9 @@ pub enum StudyProblem {
     )]
     NoMemo,
     /// A memo for a study whose noise is fresh.
-    #[error("the noise of this study is fresh, and no memo is used (plan.noise = \"memoised\" would use one)")]
+    #[error(
+        "the noise of this study is fresh, and no memo is used (plan.noise = \"memoised\" would use one)"
+    )]
     NoUseForMemo,
     /// A later round whose memo is not there.
     #[error(
@@ -229,8 +231,8 @@ pub enum StudyProblem {
         /// The collection.
         collection: String,
     },
-    /// A table of people without the column of a question.
-    #[error("{file}: has no column `{}`, which a question of the study asks for", shown(column))]
+    /// A table of people without the column of a question, or of the person.
+    #[error("{file}: has no column `{}`, which is needed for the study", shown(column))]
     NoColumn {
         /// The file.
         file: String,

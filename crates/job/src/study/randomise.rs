@@ -215,9 +215,10 @@ impl RandomiseStudyRequest {
             let of_round = |seed| self.round.map_or(seed, |round| derived(seed, round));
             let seed = self.insecure_test_seed.map(|seed| derived(of_round(seed), g as u64));
             let format = self.file_format.format();
-            let memoised = collection.permanent.as_ref().map(|permanent| {
-                Memoised::new(&permanent.protocol.named.protocol, permanent.then.as_ref())
-            });
+            let memoised = collection
+                .permanent
+                .as_ref()
+                .map(|permanent| Memoised::new(&permanent.protocol.named.protocol, permanent.then.as_ref()));
             let memoised = memoised.transpose()?;
             streams.push(Stream { collection, randomiser, format, output, seed, memoised });
         }
@@ -367,7 +368,7 @@ impl RandomiseStudyJob {
             files.push(writer.finish().map_err(|error| unwritable(&stream.output, error))?);
         }
         if let Some((kept, memo)) = self.memo.as_ref().zip(memo) {
-            let file = Replacement::create(&kept.path).and_then(|mut file| {
+            let file = Replacement::create_private(&kept.path).and_then(|mut file| {
                 memo.write(&mut file)?;
                 Ok(file)
             });
@@ -442,7 +443,9 @@ impl RandomiseStudyJob {
                 }
             };
             for (g, permanent) in permanent.iter().enumerate() {
-                let (Some(permanent), Some(memoised)) = (permanent, &self.streams[g].memoised) else { continue };
+                let (Some(permanent), Some(memoised)) = (permanent, &self.streams[g].memoised) else {
+                    continue;
+                };
                 let report = memoised.report(permanent, &mut generators[g])?;
                 let layout = self.streams[g].randomiser.layout();
                 let start = reports[g].len();
@@ -461,7 +464,8 @@ impl RandomiseStudyJob {
         generators: &mut [Generator],
     ) -> Result<Remembered, CollectError> {
         let drawn = |(g, group): (usize, &Group)| {
-            let Some(memoised) = self.streams[g].memoised.as_ref().filter(|_| chosen.is_none_or(|c| c == g)) else {
+            let Some(memoised) = self.streams[g].memoised.as_ref().filter(|_| chosen.is_none_or(|c| c == g))
+            else {
                 return Ok(None);
             };
             let cell = group.cell(group.questions.iter().map(|question| row[*question]));

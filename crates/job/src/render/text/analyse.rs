@@ -5,7 +5,7 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 use super::{WIDTH, method_name, printable, prior_text};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{rounded, short};
-use crate::study::{AnalyseReport, Believed, CrossRow, CrossTable, QuestionShares};
+use crate::study::{AnalyseReport, Believed, CrossRow, CrossTable, Noise, QuestionShares};
 
 /// Columns of a label before a terminal cuts it.
 const LABEL: usize = 14;
@@ -46,6 +46,12 @@ pub fn analyse(report: &AnalyseReport) -> Document {
             (1000.0 * error).ceil() / 10.0
         );
     }
+    if report.round.is_some() {
+        words += " This is one round by itself: nobody knows which reports of other rounds are from the same person, and none of them is used.";
+        if report.noise == Noise::Memoised {
+            words += " The noise of permanent reports is the same in all rounds, so that several rounds err alike, and their mean errs nearly as much as one.";
+        }
+    }
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
     document
 }
@@ -82,10 +88,16 @@ fn number(document: &mut Document, report: &AnalyseReport, question: &QuestionSh
     let found = [("Mean", &number.mean), ("median", &number.median)];
     let found: Vec<String> =
         found.iter().filter_map(|(name, found)| found.as_ref().map(|found| words(name, found))).collect();
-    let text = match found.is_empty() {
+    let mut text = match found.is_empty() {
         true => "A bin has no end, so that the mean and the median of the number are not known.".into(),
         false => format!("{}, if the numbers are spread evenly within each bin.", found.join("; ")),
     };
+    if number.mean.is_none() && number.median.is_some() {
+        text = format!(
+            "A bin has no end, so that the mean is not known. {}",
+            text.replacen("median", "Median", 1)
+        );
+    }
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Plain, 0, WIDTH, &text);
 }
 

@@ -5,7 +5,7 @@ use sottovoce_chart::{Axis, Chart, Form, Point, Scale, Series};
 use super::{WIDTH, answer_text, printable, summary};
 use crate::render::document::{Document, Emphasis, Table};
 use crate::render::number::{level, rounded, short};
-use crate::study::{CollectionPlan, PlanReport, PlannedStrategy, Strategy, TableError};
+use crate::study::{CollectionPlan, Noise, PlanReport, PlannedStrategy, Strategy, TableError};
 
 /// The report of the job `plan`: the recommendation, the strategies side by side, then what is collected.
 pub fn plan(report: &PlanReport) -> Document {
@@ -19,10 +19,16 @@ pub fn plan(report: &PlanReport) -> Document {
     for planned in &report.strategies {
         document.heading(format!("{}: {}", planned.strategy.name(), meaning(planned.strategy)));
         document.table(collections(planned)).line(Emphasis::Plain, "").table(tables(planned));
+        if !planned.after.is_empty() {
+            document.line(Emphasis::Plain, "").table(rounds(planned));
+        }
     }
-    let words = "Errors are typical errors of one share (root of the mean square) of the linear estimate, on average over the prior, in percentage points; a closed \
-                 form. Average privacy is that of one round, if answers to different groups of questions are independent.";
-    document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, words);
+    let mut words = "Errors are typical errors of one share (root of the mean square) of the linear estimate, on average over the prior, in percentage points; a closed \
+                     form. Average privacy is that of one round, if answers to different groups of questions are independent.".to_owned();
+    if report.noise == Noise::Memoised {
+        words += " Noise is memoised: each person draws permanent reports once, and each round draws from these. Errors and protocols are those of one round by itself.";
+    }
+    document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
     document
 }
 
@@ -123,6 +129,18 @@ fn collections(planned: &PlannedStrategy) -> Table {
             next.unwrap_or_else(|| "—".into()),
         ];
         table.row(Emphasis::Plain, cells);
+    }
+    table
+}
+
+/// Privacy of all that one person reports, round after round.
+fn rounds(planned: &PlannedStrategy) -> Table {
+    let mut table = Table::new(["after rounds", "LDP", "average privacy"]);
+    for after in &planned.after {
+        let known = |answer| answer_text(answer).unwrap_or_else(|| "not known".into());
+        let count = after.rounds.map_or_else(|| "limit of many".into(), |rounds| rounds.to_string());
+        let ldp = after.ldp.number().map_or_else(|| known(&after.ldp), |found| level(found.value));
+        table.row(Emphasis::Plain, [count, ldp, known(&after.average_privacy)]);
     }
     table
 }
