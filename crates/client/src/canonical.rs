@@ -105,10 +105,9 @@ mod tests {
     #[test]
     fn spaces_and_the_order_and_layout_of_numbers_do_not_matter() {
         let wanted = r#"{"kind":"grr","a":3,"epsilon":1.0,"labels":["é","\"\n\u001f"]}"#;
-        for text in [
-            wanted,
-            r#"{"epsilon":1, "a":3.0, "kind":"grr", "labels":["\u00e9","\u0022\u000a\u001F"]}"#,
-        ] {
+        for text in
+            [wanted, r#"{"epsilon":1, "a":3.0, "kind":"grr", "labels":["\u00e9","\u0022\u000a\u001F"]}"#]
+        {
             assert_eq!(canonical_of(text).as_deref(), Some(wanted), "{text}");
         }
     }

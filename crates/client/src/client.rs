@@ -59,7 +59,9 @@ impl Client {
     pub fn input(&self, value: &str) -> Result<usize> {
         let found = match &self.names {
             Some(names) => names.get(value).copied(),
-            None => value.parse().ok().filter(|x: &usize| *x < self.published.inputs && x.to_string() == value),
+            None => {
+                value.parse().ok().filter(|x: &usize| *x < self.published.inputs && x.to_string() == value)
+            }
         };
         found.ok_or(Error::NotInDomain)
     }

@@ -67,7 +67,8 @@ impl Submission {
             return None;
         }
         for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
-            *byte = crate::layout::hexadecimal(pair[0]).ok()? << 4 | crate::layout::hexadecimal(pair[1]).ok()?;
+            *byte =
+                crate::layout::hexadecimal(pair[0]).ok()? << 4 | crate::layout::hexadecimal(pair[1]).ok()?;
         }
         Some(bytes)
     }
@@ -92,12 +93,12 @@ mod tests {
     #[test]
     fn a_receipt_is_the_documented_json() {
         let mut receipt = Receipt::default();
-        for outcome in
-            [Outcome::Counted, Outcome::Repeated, Outcome::Id, Outcome::Refused(Reason::NotDigits)]
+        for outcome in [Outcome::Counted, Outcome::Repeated, Outcome::Id, Outcome::Refused(Reason::NotDigits)]
         {
             receipt.push(outcome);
         }
-        let json = r#"{"counted":1,"repeated":1,"refused":2,"results":["counted","repeated","id","not_digits"]}"#;
+        let json =
+            r#"{"counted":1,"repeated":1,"refused":2,"results":["counted","repeated","id","not_digits"]}"#;
         assert_eq!(serde_json::to_string(&receipt).unwrap(), json);
         assert_eq!(serde_json::from_str::<Receipt>(json).unwrap(), receipt);
     }

@@ -81,5 +81,9 @@ impl Sampler {
 fn binomial(n: usize, k: usize) -> Option<usize> {
     let k = if k > n { return Some(0) } else { k.min(n - k) };
     // Each intermediate result is a binomial; the product before the division may need more room.
-    (1..=k).try_fold(1u128, |c, i| (c * (n - k + i) as u128 / i as u128).try_into().ok().map(|c: usize| c as u128)).map(|c| c as usize)
+    (1..=k)
+        .try_fold(1u128, |c, i| {
+            (c * (n - k + i) as u128 / i as u128).try_into().ok().map(|c: usize| c as u128)
+        })
+        .map(|c| c as usize)
 }

@@ -571,8 +571,7 @@ mod tests {
                 (0..a).flat_map(|x| [(border - 1, true, k), (border, false, v - k)].map(|case| (x, case)))
             {
                 let middle = |i: usize| ((2 * i as u128 + 1) * (ALL / 2) / count as u128) as u64;
-                let answer =
-                    |i| blocks.answer(x as u64, &mut Replay(&[word as u64, middle(i)]));
+                let answer = |i| blocks.answer(x as u64, &mut Replay(&[word as u64, middle(i)]));
                 let mut found: Vec<u64> = (0..count).map(answer).collect();
                 found.sort_unstable();
                 let holds = |y: &u64| block.holds(*y as usize, x) == own;
@@ -595,8 +594,7 @@ mod tests {
             let (sampler, layout) = (Sampler::new(&protocol), Layout::of(&protocol));
             assert_eq!((sampler.layout(), sampler.inputs()), (layout.clone(), 3));
             assert_eq!(sampler.rows(), protocol.outputs(), "{protocol:?}");
-            let mut generator =
-                crate::Generator::new(crate::Randomness::InsecureTestSeed(1), 0).unwrap();
+            let mut generator = crate::Generator::new(crate::Randomness::InsecureTestSeed(1), 0).unwrap();
             for x in (0..3).cycle().take(300) {
                 let mut bytes = vec![0; layout.length()];
                 sampler.report(x, &mut generator, &mut bytes);

@@ -574,7 +574,9 @@ impl From<sottovoce_client::Error> for Error {
         use sottovoce_client::Error as E;
         match error {
             E::NoRandomness { message } => Error::NoRandomness { message },
-            E::NotRealisable { kind, declared, realised } => Error::NotRealisable { kind, declared, realised },
+            E::NotRealisable { kind, declared, realised } => {
+                Error::NotRealisable { kind, declared, realised }
+            }
             E::Protocol(error) => Error::Tallies(error),
             other => Error::Client(other),
         }

@@ -25,9 +25,9 @@ pub use error::{
     Compression, Contents, Damage, EndProblem, Error, HeaderFault, HeaderPlace, NotAFile, Result,
 };
 pub use header::Identity;
-pub use sottovoce_client::layout::{self, Layout};
 pub use ledger::{Batch, Ledger, Mark};
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
+pub use sottovoce_client::layout::{self, Layout};
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};
 pub use tally::{Form, Tally};
