@@ -1,6 +1,6 @@
 //! The collection: values → reports → tallies.
 //!
-//! [`randomise`] turns a value into a report on the user's side, exactly; [`layout`] is the report in bytes and text.
+//! [`randomise`] turns values into reports, many at once; the crate `sottovoce-client` draws each of them. [`layout`] is the report in bytes and text.
 //! [`memo`] remembers permanent reports from round to round.
 //! [`files`] are CSV, JSON Lines and Parquet; [`tally`] counts them on the aggregator's side. No Arrow or Parquet type leaves this crate.
 //! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
@@ -12,13 +12,13 @@ pub mod domain;
 pub mod error;
 pub mod files;
 pub mod header;
-pub mod layout;
 pub mod ledger;
 pub mod memo;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
 mod seal;
+mod seed;
 pub mod tallies_file;
 pub mod tally;
 
@@ -28,10 +28,10 @@ pub use error::{
     Compression, Contents, Damage, EndProblem, Error, HeaderFault, HeaderPlace, MemoProblem, NotAFile, Result,
 };
 pub use header::Identity;
-pub use layout::Layout;
 pub use ledger::{Batch, Ledger, Mark};
 pub use memo::Memo;
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
+pub use sottovoce_client::layout::{self, Layout};
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};
 pub use tally::{Form, Tally};

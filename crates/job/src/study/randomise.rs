@@ -14,7 +14,7 @@ use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::files::values::{Rows, TableReader};
 use sottovoce_collect::header::Header;
 use sottovoce_collect::memo::Remembered;
-use sottovoce_collect::randomise::{Batches, Generator, Memoised, Randomiser, Randomness};
+use sottovoce_collect::randomise::{Batches, Generator, Memoised, Randomiser, Randomness, Words};
 use sottovoce_collect::{Domain, Error as CollectError, Layout, Memo, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
@@ -469,7 +469,7 @@ impl RandomiseStudyJob {
                 return Ok(None);
             };
             let cell = group.cell(group.questions.iter().map(|question| row[*question]));
-            memoised.permanent(cell, &mut generators[g]).map(Some)
+            Ok(Some(memoised.permanent(cell, &mut generators[g])?))
         };
         self.study.groups.iter().enumerate().map(drawn).collect()
     }

@@ -2,9 +2,11 @@
 
 use sottovoce::{Output, Protocol};
 
-use super::{Generator, Randomiser, Realised};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
+use crate::randomiser::Randomiser;
+use crate::realised::Realised;
+use crate::words::Words;
 
 /// Draws permanent reports and, from them, the reports of rounds. This is what a client keeps to: it stores the bytes of its permanent report, and shows them to nobody.
 ///
@@ -12,7 +14,7 @@ use crate::layout::Layout;
 ///
 /// ```
 /// use sottovoce::Protocol;
-/// use sottovoce_collect::randomise::{Generator, Memoised, Randomness};
+/// use sottovoce_client::{Generator, Memoised, Randomness};
 ///
 /// let memoised = Memoised::new(&Protocol::oue(16, 2.0)?, Some(&Protocol::ue(16, 0.75, 0.25)?))?;
 /// assert!(memoised.realised().loss.within(2.0)); // of any number of rounds
@@ -66,16 +68,16 @@ impl Memoised {
     ///
     /// # Errors
     /// The input does not exist; nothing is drawn.
-    pub fn permanent(&self, x: usize, generator: &mut Generator) -> Result<Output> {
-        self.permanent.report(x, generator)
+    pub fn permanent(&self, x: usize, words: &mut impl Words) -> Result<Output> {
+        self.permanent.report(x, words)
     }
 
     /// The report of a round.
     ///
     /// # Errors
     /// It is not a permanent report of this protocol; nothing is drawn.
-    pub fn report(&self, permanent: &Output, generator: &mut Generator) -> Result<Output> {
-        self.each.report(permanent, generator)
+    pub fn report(&self, permanent: &Output, words: &mut impl Words) -> Result<Output> {
+        self.each.report(permanent, words)
     }
 }
 
@@ -105,18 +107,18 @@ impl Each {
         }
     }
 
-    fn report(&self, permanent: &Output, generator: &mut Generator) -> Result<Output> {
+    fn report(&self, permanent: &Output, words: &mut impl Words) -> Result<Output> {
         match (self, permanent) {
             (Each::Same, permanent) => Ok(permanent.clone()),
             (Each::Output { permanent: protocol, each }, permanent) => {
                 // What the protocol says of a permanent report may not be repeated.
-                each.report(protocol.row_of(permanent).map_err(|_| Error::NotPermanent)?, generator)
+                each.report(protocol.row_of(permanent).map_err(|_| Error::NotPermanent)?, words)
             }
             (Each::Bits { inputs, bit }, Output::Subset(members)) => {
                 let mut reported = Vec::new();
                 for x in 0..*inputs {
                     let one = usize::from(members.contains(&x));
-                    if bit.report(one, generator)? == Output::Index(1) {
+                    if bit.report(one, words)? == Output::Index(1) {
                         reported.push(x);
                     }
                 }
@@ -125,7 +127,7 @@ impl Each {
             (Each::Parts(parts), Output::Tuple(outputs)) if parts.len() == outputs.len() => {
                 let pairs = parts.iter().zip(outputs);
                 Ok(Output::Tuple(
-                    pairs.map(|(part, output)| part.report(output, generator)).collect::<Result<_>>()?,
+                    pairs.map(|(part, output)| part.report(output, words)).collect::<Result<_>>()?,
                 ))
             }
             (Each::Bits { .. } | Each::Parts(_), _) => Err(Error::NotPermanent),
@@ -136,7 +138,7 @@ impl Each {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::randomise::Randomness;
+    use crate::words::{Generator, Randomness};
 
     fn generator() -> Generator {
         Generator::new(Randomness::InsecureTestSeed(7), 0).unwrap()
