@@ -2,7 +2,7 @@
 //!
 //! [`randomise`] turns a value into a report on the user's side, exactly; [`layout`] is the report in bytes and text.
 //! [`files`] are CSV, JSON Lines and Parquet; [`tally`] counts them on the aggregator's side. No Arrow or Parquet type leaves this crate.
-//! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
+//! [`partial`] is what a worker has counted as a value, to be merged with others. [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
 
 pub mod destination;
@@ -13,6 +13,8 @@ pub mod files;
 pub mod header;
 pub mod layout;
 pub mod ledger;
+pub mod partial;
+mod partial_bytes;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
@@ -28,6 +30,7 @@ pub use error::{
 pub use header::Identity;
 pub use layout::Layout;
 pub use ledger::{Batch, Ledger, Mark};
+pub use partial::{PartialProblem, PartialTally, Place};
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
 pub use tallies_file::{TalliesFile, read_reports, read_tallies, write_tallies};
