@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import _native
 from ._columns import Packed, prepared
+from ._footer import File, described
 from ._protocol import Protocol
 from ._tally import Tally
 from .errors import InvalidInput
@@ -72,6 +73,23 @@ class PartialTally:
         else:
             self._native.update(reports, column=name, file=file, first=first)
         return self
+
+    def check(self, files: Iterable[str | os.PathLike[str]]) -> PartialTally:
+        """Checks that all rows of these Parquet files were counted, that they are the reports that each file says it has, and that they are of this protocol. Returns the part itself.
+
+        The files are named as in `update`. Those whose reports follow from a test seed mark the part as insecure. It takes pyarrow.
+        """
+        from pyarrow import parquet
+
+        for file in files:
+            name = os.fspath(file)
+            self._check(described(name, parquet.read_metadata(name)))
+        return self
+
+    def _check(self, file: File) -> None:
+        if _native.check_header(Protocol(self._native.specification)._native, file.name, file.header, file.end, file.named):
+            self._native.mark_insecure()
+        self._native.check_file(file.name, file.rows, file.header, file.end)
 
     def merge(self, other: PartialTally) -> PartialTally:
         """Adds what another part has counted, and returns the part itself."""
@@ -143,11 +161,6 @@ class PartialTally:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (PartialTally.from_bytes, (self.to_bytes(), self.protocol))
-
-
-def merged(parts: Iterable[PartialTally]) -> PartialTally | None:
-    """The sum of parts, if there are any; the first one is changed."""
-    return functools.reduce(PartialTally.merge, parts) if (parts := list(parts)) else None
 
 
 def runs(files: Any, rows: Any) -> Iterator[tuple[int, int]]:

@@ -12,30 +12,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._footer import File, of_entries
 from .errors import FileError, InvalidInput
 
 if TYPE_CHECKING:
     from ._protocol import Protocol
 
-__all__ = ["File", "file_errors", "files_of", "has_places", "refuse_other"]
+__all__ = ["SparkFile", "file_errors", "files_of", "has_places", "has_texts", "refuse_other"]
 
-HEADER, END = "sottovoce.reports", "sottovoce.end"
-OUR_NAME = "sottovoce"
 READERS = 16
 """Files whose metadata are read at the same time: object stores take long to answer, and answer many."""
 
 
 @dataclass(frozen=True)
-class File:
-    """What the metadata of a file say."""
+class SparkFile:
+    """A file of a DataFrame."""
 
-    name: str
-    """As the hidden column ``_metadata.file_path`` has it."""
-    rows: int
-    header: str | None
-    end: str | None
-    named: bool
-    """Whether anything but a header has our name."""
+    said: File
+    """What its metadata say. Its name is that in the hidden column ``_metadata.file_path``."""
     kind: str | None
     """The physical type of the column of reports."""
 
@@ -49,7 +43,7 @@ def has_places(frame: Any) -> bool:
     return any(column.name() == "_metadata" and '"row_index"' in column.dataType().json() for column in columns)
 
 
-def files_of(frame: Any, column: str) -> list[File]:
+def files_of(frame: Any, column: str) -> list[SparkFile]:
     """The files of a DataFrame."""
     session = frame.sparkSession
     configuration = session._jsparkSession.sessionState().newHadoopConf()
@@ -59,7 +53,7 @@ def files_of(frame: Any, column: str) -> list[File]:
         return list(readers.map(lambda address: _file(session._jvm, configuration, address, column), addresses))
 
 
-def _file(jvm: Any, configuration: Any, address: str, column: str) -> File:
+def _file(jvm: Any, configuration: Any, address: str, column: str) -> SparkFile:
     name = "file:/" + address.removeprefix("file:///") if address.startswith("file:///") else address
     with file_errors(name):
         path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(address))
@@ -69,25 +63,23 @@ def _file(jvm: Any, configuration: Any, address: str, column: str) -> File:
             said, rows = reader.getFileMetaData(), reader.getRecordCount()
         finally:
             reader.close()
-        entries, schema = dict(said.getKeyValueMetaData()), said.getSchema()
-        others = [said.getCreatedBy() or "", schema.toString(), *entries.keys(), *entries.values()]
-        kinds = {field.getName(): field for field in (schema.getType(place) for place in range(schema.getFieldCount()))}
-        field = kinds.get(column)
-        kind = field.asPrimitiveType().getPrimitiveTypeName().toString() if field is not None and field.isPrimitive() else None
-    named = any(OUR_NAME in text for text in others)
-    return File(name, rows, entries.get(HEADER), entries.get(END), named, kind)
+        schema = said.getSchema()
+        file = of_entries(name, rows, dict(said.getKeyValueMetaData()), [said.getCreatedBy() or "", schema.toString()])
+        fields = (schema.getType(place) for place in range(schema.getFieldCount()))
+        kinds = [field.asPrimitiveType().getPrimitiveTypeName().toString() for field in fields if field.getName() == column and field.isPrimitive()]
+    return SparkFile(file, kinds[0] if kinds else None)
 
 
-def refuse_other(files: list[File], protocol: Protocol) -> set[str]:
+def refuse_other(files: list[SparkFile], protocol: Protocol) -> set[str]:
     """Refuses files whose headers are damaged or of another protocol. Gives the names of those whose reports follow from a test seed."""
     insecure = set()
-    for file in files:
+    for file in (file.said for file in files):
         if _native.check_header(protocol._native, file.name, file.header, file.end, file.named):
             insecure.add(file.name)
     return insecure
 
 
-def has_texts(files: list[File]) -> bool:
+def has_texts(files: list[SparkFile]) -> bool:
     """Whether columns of bytes hold reports in text: in Parquet, bytes of any length are text, and bytes of one length are the report itself."""
     kinds = {file.kind for file in files}
     if len(kinds & {"BINARY", "FIXED_LEN_BYTE_ARRAY"}) == 2:

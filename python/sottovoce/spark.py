@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ._partial import PartialTally
 from ._protocol import Protocol
-from ._spark_files import File, file_errors, files_of, has_places, has_texts, refuse_other
+from ._spark_files import SparkFile, file_errors, files_of, has_places, has_texts, refuse_other
 from ._spark_work import Count, Merge
 from ._tally import Tally
 from .errors import InvalidInput, Unsupported
@@ -111,7 +111,7 @@ class Source:
     """Where the rows of a DataFrame are from."""
 
     protocol: Protocol
-    files: list[File]
+    files: list[SparkFile]
     insecure: set[str]
     text: bool
     whole: bool
@@ -124,7 +124,7 @@ class Source:
         from pyspark.sql import functions
 
         session = frame.sparkSession
-        names = session.createDataFrame([(file.name,) for file in self.files], "name string")
+        names = session.createDataFrame([(file.said.name,) for file in self.files], "name string")
         found = names.select("name", functions.xxhash64("name").alias("number")).collect() if self.files else []
         known = {number: (name, name in self.insecure) for name, number in found}
         if len(known) < len(self.files):
@@ -135,14 +135,14 @@ class Source:
         """Checks that every file was counted as a whole, and has the reports that it should have."""
         if self.insecure:
             whole._native.mark_insecure()
-        for file in self.files if self.whole else ():
+        for file in (file.said for file in self.files if self.whole):
             whole._native.check_file(file.name, file.rows, file.header, file.end)
 
     def finished(self, group: PartialTally, allow_copies: bool) -> Tally:
         """The tally of a group, which knows its files if they are in it as a whole."""
         if not self.whole and self.insecure:
             group._native.mark_insecure()
-        if not group._native.is_whole({file.name: file.rows for file in self.files}):
+        if not group._native.is_whole({file.said.name: file.said.rows for file in self.files}):
             group._native.forget_places()
         return group.finish(allow_copies=allow_copies)
 
@@ -173,13 +173,13 @@ def _protocol(protocol: Any) -> Protocol:
     return protocol if isinstance(protocol, Protocol) else Protocol(protocol)
 
 
-def _named(files: list[File]) -> Mapping[str, Any]:
+def _named(files: list[SparkFile]) -> Mapping[str, Any]:
     """The protocol that the first file names."""
     for file in files:
         try:
-            return dict(json.loads(file.header or "")["protocol"])
+            return dict(json.loads(file.said.header or "")["protocol"])
         except (ValueError, KeyError, TypeError):
-            raise InvalidInput(f"{file.name} does not name its protocol", path="protocol") from None
+            raise InvalidInput(f"{file.said.name} does not name its protocol", path="protocol") from None
     raise InvalidInput("there are no files", path="frame")
 
 
@@ -188,9 +188,10 @@ def _rows(frame: Any, keys: list[str], column: str, source: Source) -> Any:
     from pyspark.sql import functions
 
     for key in keys:
-        if key not in frame.columns or (kind := frame.schema[key].dataType.typeName()) not in KEYS:
-            has = f"is of type {kind}" if key in frame.columns else "does not exist"
-            raise InvalidInput(f"the column {key} {has}, and nothing is grouped by it", path="by")
+        if key not in frame.columns:
+            raise InvalidInput(f"by is to have some of {', '.join(frame.columns)}", path="by")
+        if (kind := frame.schema[key].dataType.typeName()) not in KEYS:
+            raise InvalidInput(f"nothing is grouped by a column of type {kind}", path="by")
     report = frame[column].cast("binary") if source.text else frame[column]
     columns = [report.alias("report"), *(frame[key].alias(f"key{place}") for place, key in enumerate(keys))]
     if source.whole:

@@ -90,7 +90,8 @@ impl PartialTally {
     fn from_bytes(py: Python<'_>, bytes: &[u8], protocol: &Protocol) -> PyResult<Self> {
         let known = protocol.known.clone();
         let identified = &known.identified;
-        let part = py.detach(|| Part::from_bytes(bytes, &identified.named.protocol, &identified.identity.fingerprint));
+        let part = py
+            .detach(|| Part::from_bytes(bytes, &identified.named.protocol, &identified.identity.fingerprint));
         let part = part.map_err(|error| exception(py, &error.into()))?;
         let form = part.form();
         Ok(PartialTally::of(known, form, part))
@@ -113,7 +114,11 @@ impl PartialTally {
             self.known.refuse_other(py, reports.fingerprint_text())?;
             let column = Column::of_bytes(py, reports.bytes().clone(), self.known.layout.length())?;
             self.add(py, column, at, false)?;
-            return self.with(py, |part| if reports.seed.is_some() { part.mark_insecure() });
+            return self.with(py, |part| {
+                if reports.seed.is_some() {
+                    part.mark_insecure()
+                }
+            });
         }
         self.add(py, Column::read(reports, column)?, at, text)
     }
@@ -235,7 +240,9 @@ pub(crate) fn check_header(
     let checked = || -> Result<bool> {
         let input = Input::File(file.into());
         if header.is_none() && named {
-            return Err(CollectError::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader }.into());
+            return Err(
+                CollectError::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader }.into()
+            );
         }
         let footer = footer(file, header, end)?;
         let Some(header) = footer.header() else { return Ok(false) };

@@ -63,7 +63,8 @@ pub(crate) fn form_name(form: Form) -> &'static str {
 
 /// How many reports were rejected, by reason.
 pub(crate) fn reasons(rejections: &Rejections) -> BTreeMap<String, u64> {
-    let name = |reason: &_| serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
+    let name =
+        |reason: &_| serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
     rejections.counts.iter().filter_map(|(reason, count)| Some((name(reason)?, *count))).collect()
 }
 
@@ -75,7 +76,9 @@ pub(crate) fn readable(py: Python<'_>, known: &Known, column: &Column, text: boo
     }
     let header = column.field.metadata().get(sottovoce_collect::files::report_writer::METADATA);
     // A header of another version says nothing that we could check.
-    let Some(header) = header.and_then(|text| serde_json::from_str::<Header>(text).ok()) else { return Ok(false) };
+    let Some(header) = header.and_then(|text| serde_json::from_str::<Header>(text).ok()) else {
+        return Ok(false);
+    };
     known.refuse_other(py, &header.fingerprint)?;
     Ok(header.insecure_test_seed.is_some())
 }
