@@ -175,7 +175,7 @@ def runs(files: Any, rows: Any) -> Iterator[tuple[int, int]]:
 def _table(reports: Any) -> Any:
     import pyarrow
 
-    return reports if isinstance(reports, (pyarrow.Table, pyarrow.RecordBatch)) else pyarrow.table(reports)
+    return pyarrow.Table.from_batches([reports]) if isinstance(reports, pyarrow.RecordBatch) else pyarrow.table(reports)
 
 
 def _places(table: Any, places: tuple[str, str]) -> tuple[list[str], Any, Any]:
@@ -186,6 +186,6 @@ def _places(table: Any, places: tuple[str, str]) -> tuple[list[str], Any, Any]:
     files, rows = (table.column(name) for name in places)
     if files.null_count or rows.null_count:
         raise InvalidInput("rows are missing their places", path="places")
-    files = pyarrow.chunked_array(files).combine_chunks() if isinstance(files, pyarrow.Array) else files.combine_chunks()
+    files = files.combine_chunks()
     encoded = files if pyarrow.types.is_dictionary(files.type) else files.dictionary_encode()
     return encoded.dictionary.to_pylist(), numpy.asarray(encoded.indices), numpy.asarray(rows, dtype=numpy.int64)
