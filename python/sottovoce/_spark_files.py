@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkFile", "file_errors", "files_of", "has_places", "has_texts", "refuse_other"]
 
+GONE = "the file does not exist any more"
+DAMAGED = "the file is damaged, or is no Parquet file"
 READERS = 16
 """Files whose metadata are read at the same time: object stores take long to answer, and answer many."""
 
@@ -106,14 +108,23 @@ def _failure(error: Exception) -> tuple[str, str | None] | None:
     """What Java says of a file, and which one it was."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
-        kind = java.getClass().getName()
-        if hasattr(java, "getCondition") and str(condition := java.getCondition()).startswith("FAILED_READ_FILE"):
-            gone = condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+        condition = _condition(java)
+        if condition.startswith("FAILED_READ_FILE"):
             file = dict(java.getMessageParameters()).get("path")
-            return ("the file does not exist any more" if gone else "the file is damaged, or is no Parquet file"), file
-        if kind == "java.io.FileNotFoundException":
-            return "the file does not exist any more", None
+            return (GONE if condition.endswith(".FILE_NOT_EXIST") else DAMAGED), file
+        if java.getClass().getName() == "java.io.FileNotFoundException":
+            return GONE, None
         if "is not a Parquet file" in str(java.getMessage()):
-            return "the file is damaged, or is no Parquet file", None
+            return DAMAGED, None
         java = java.getCause()
     return None
+
+
+def _condition(java: Any) -> str:
+    """The name that Spark has for an error; exceptions of others have none, and Java's objects seem to have every method until it is called."""
+    if not java.getClass().getName().startswith("org.apache.spark."):
+        return ""
+    try:
+        return str(java.getCondition())
+    except Exception:
+        return ""

@@ -23,24 +23,23 @@ def q(request):
 
 
 @pytest.fixture
-def days(q, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def days(q, tmp_path):
     return [save(q, tmp_path / f"days/{day}.parquet", 2000 + day, seed=day or None) for day in range(4)]
 
 
-def made(name, q):
+def made(name, q, place):
     names = {"q": q}
-    exec(compile(recipe(name), name, "exec"), names)
+    exec(compile(recipe(name).replace("/data/", f"{place}/"), name, "exec"), names)
     return names["tally"]
 
 
 def same_on_files(name, q, days, tmp_path, command):
-    tally = made(name, q)
+    tally = made(name, q, tmp_path)
     assert saved(tally, tmp_path) == written(command, days, tmp_path) and tally.insecure
 
 
-def same_counts(name, q, days):
-    found, expected = made(name, q).data, sv.tally(days).data
+def same_counts(name, q, days, place):
+    found, expected = made(name, q, place).data, sv.tally(days).data
     kept = ("n", "counts", "supports", "form", "fingerprint", "rejected")
     assert {key: found.get(key) for key in kept} == {key: expected.get(key) for key in kept}
     assert [batch["of"] for batch in found["batches"]] == ["counts"]
@@ -62,17 +61,17 @@ def dask_processes():
 @needs("dask")
 def test_dask(q, days, tmp_path, command, dask_processes):
     same_on_files("dask", q, days, tmp_path, command)
-    same_counts("dask frame", q, days)
+    same_counts("dask frame", q, days, tmp_path)
 
 
 @needs("dask")
 def test_dask_says_what_is_wrong(days, tmp_path, dask_processes):
     days[1].write_bytes(days[1].read_bytes()[:-100])
     with pytest.raises(sv.SottovoceError, match=r"1\.parquet"):
-        made("dask", None)
+        made("dask", None, tmp_path)
     save(sv.grr(9, 1), days[1], 100)
     with pytest.raises(sv.SottovoceError, match="another protocol"):
-        made("dask", None)
+        made("dask", None, tmp_path)
 
 
 @needs("dask")
@@ -111,7 +110,7 @@ def test_polars(q, days, tmp_path, command):
 @needs("daft")
 def test_daft(q, days, tmp_path, command):
     same_on_files("daft", q, days, tmp_path, command)
-    same_counts("daft frame", q, days)
+    same_counts("daft frame", q, days, tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -126,4 +125,4 @@ def ray_workers():
 @needs("ray")
 def test_ray(q, days, tmp_path, command, ray_workers):
     same_on_files("ray", q, days, tmp_path, command)
-    same_counts("ray frame", q, days)
+    same_counts("ray frame", q, days, tmp_path)
