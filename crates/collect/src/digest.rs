@@ -35,6 +35,12 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// The digest of so many reports of so many bytes together, if there can be one with this number.
+    pub(crate) fn restored(reports: u64, bytes: u64, value: u128) -> Option<Self> {
+        let possible = value < PRIME && (reports > 0 || value == 0);
+        possible.then_some(Digest { reports, bytes, value, ..Digest::default() })
+    }
+
     /// How many reports there are.
     pub fn reports(&self) -> u64 {
         self.reports

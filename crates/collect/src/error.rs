@@ -413,6 +413,25 @@ pub enum Error {
         /// How many reports they share.
         reports: u64,
     },
+    /// A row of a file that two parts of a tally have counted.
+    #[error("{file}: row {row} was counted twice, by two parts of the tally")]
+    RowTwice {
+        /// The file.
+        file: String,
+        /// The row, from 1.
+        row: u64,
+    },
+    /// A row of a file that no part of a tally has counted.
+    #[error("{file}: row {row} was not counted; a part of the tally is missing")]
+    RowMissing {
+        /// The file.
+        file: String,
+        /// The row, from 1.
+        row: u64,
+    },
+    /// What cannot be added to a part of a tally.
+    #[error(transparent)]
+    Partial(#[from] crate::partial::PartialProblem),
     /// A pattern or directory without files.
     #[error("{argument}: no file was found")]
     NoFiles {

@@ -16,6 +16,7 @@ use sottovoce::estimate::Reports;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::files::inputs::Input;
+use crate::tally::{Counts, Tally};
 
 /// Reports that were counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -92,6 +93,27 @@ impl Batch {
                 (supports.n(), supports.counts().iter().map(|count| format!("{count}\n")).collect())
             }
         };
+        Batch::of_lines(n, &lines)
+    }
+
+    /// The reports that a tally has counted, known in the same way.
+    pub(crate) fn of_tally(tally: &Tally) -> Self {
+        let mut lines = Vec::new();
+        if let Counts::Supports(supports) = &tally.counts {
+            lines = supports.counts().iter().map(|count| format!("{count}\n")).collect();
+        }
+        // Supports have no counts to visit, and writing to a list cannot fail.
+        let _ = tally.visit_counts(|report, count| {
+            lines.push(format!("{} {count}\n", tally.layout().output(report)));
+            Ok(())
+        });
+        if !matches!(tally.counts, Counts::Supports(_)) {
+            lines.sort_unstable();
+        }
+        Batch::of_lines(tally.n, &lines)
+    }
+
+    fn of_lines(n: u64, lines: &[String]) -> Self {
         let mut hash = Sha256::new_with_prefix(format!("{n}\n"));
         lines.iter().for_each(|line| hash.update(line));
         // A SHA-256 has 32 bytes.
@@ -117,6 +139,11 @@ pub struct Ledger {
 const SMALLEST_BATCH: u64 = 1000;
 
 impl Ledger {
+    /// No batches yet.
+    pub fn new(allow_copies: bool) -> Self {
+        Ledger { allow_copies, ..Ledger::default() }
+    }
+
     /// Enters reports that did not come from a file: as a batch if there are many, else as the end of one that stays open.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! [`randomise`] turns values into reports, many at once; the crate `sottovoce-client` draws each of them. [`layout`] is the report in bytes and text.
 //! [`memo`] remembers permanent reports from round to round.
 //! [`files`] are CSV, JSON Lines and Parquet; [`tally`] counts them on the aggregator's side. No Arrow or Parquet type leaves this crate.
-//! [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
+//! [`partial`] is what a worker has counted as a value, to be merged with others. [`read_tallies`] turns a tallies file into [`sottovoce::Tallies`] that fit a protocol, or says which entry does not;
 //! [`read_reports`] also takes a file of supports.
 
 pub mod destination;
@@ -14,6 +14,8 @@ pub mod files;
 pub mod header;
 pub mod ledger;
 pub mod memo;
+pub mod partial;
+mod partial_bytes;
 pub mod randomise;
 pub mod rejection;
 pub mod replacement;
@@ -30,6 +32,7 @@ pub use error::{
 pub use header::Identity;
 pub use ledger::{Batch, Ledger, Mark};
 pub use memo::Memo;
+pub use partial::{PartialProblem, PartialTally, Place};
 pub use rejection::{Reason, Rejections};
 pub use replacement::Replacement;
 pub use sottovoce_client::layout::{self, Layout};

@@ -81,7 +81,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    fn new(length: usize) -> Self {
+    pub(crate) fn new(length: usize) -> Self {
         Patterns {
             length,
             bytes: Vec::new(),
@@ -91,7 +91,7 @@ impl Patterns {
         }
     }
 
-    fn add(&mut self, report: &[u8], count: u64) {
+    pub(crate) fn add(&mut self, report: &[u8], count: u64) {
         let Patterns { length, bytes, counts, places, hasher } = self;
         let pattern = |place: u32| &bytes[place as usize * *length..][..*length];
         let hash = hasher.hash_one(report);
@@ -160,6 +160,12 @@ impl Supports {
         Some(Supports { counts: vec![0; inputs], kind })
     }
 
+    /// What was counted before; `None` as for [`new`](Supports::new).
+    pub(crate) fn counted(layout: &Layout, counts: Vec<u64>) -> Option<Self> {
+        let supports = Supports::new(layout, 0)?;
+        Some(Supports { counts, ..supports })
+    }
+
     #[inline]
     fn add(&mut self, report: &[u8], count: u64) {
         match &mut self.kind {
@@ -210,17 +216,17 @@ impl Supports {
 }
 
 /// What is to be counted.
-#[derive(Clone, Debug)]
-struct Plan {
-    layout: Layout,
-    inputs: usize,
-    form: Form,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) layout: Layout,
+    pub(crate) inputs: usize,
+    pub(crate) form: Form,
     /// Most patterns before supports take over.
-    limit: usize,
+    pub(crate) limit: usize,
 }
 
 impl Plan {
-    fn empty(&self) -> Counts {
+    pub(crate) fn empty(&self) -> Counts {
         match (&self.layout, self.form) {
             (Layout::Number { outputs }, _) => Counts::Numbers(vec![0; *outputs as usize]),
             (layout, Form::Supports) => Supports::new(layout, self.inputs)
@@ -556,7 +562,7 @@ impl Tally {
         Ok(())
     }
 
-    fn merge(&mut self, other: Tally) {
+    pub(crate) fn merge(&mut self, other: Tally) {
         self.n += other.n;
         self.plan.merge(&mut self.counts, other.counts);
         self.rejections.merge(other.rejections);
@@ -601,9 +607,8 @@ impl Tally {
     }
 
     fn add_supports(&mut self, counted: &sottovoce::estimate::Supports) -> Result<()> {
-        let supports = Supports::new(&self.plan.layout, self.plan.inputs);
-        let mut supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoPatterns)?;
-        supports.counts = counted.counts().to_vec();
+        let supports = Supports::counted(&self.plan.layout, counted.counts().to_vec());
+        let supports = supports.filter(|_| self.plan.form != Form::Patterns).ok_or(Error::NoPatterns)?;
         self.n = self.n.checked_add(counted.n()).ok_or(sottovoce::Error::TooManyReports)?;
         self.plan.merge(&mut self.counts, Counts::Supports(supports));
         Ok(())
@@ -612,6 +617,11 @@ impl Tally {
     /// The layout of the reports.
     pub fn layout(&self) -> &Layout {
         &self.plan.layout
+    }
+
+    /// What is counted.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The counts in the order in which they are written: bytes of the report, count.

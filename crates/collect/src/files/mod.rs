@@ -8,6 +8,7 @@ mod page_header;
 pub mod parquet_column;
 mod pattern;
 mod report_end;
+pub mod report_footer;
 pub mod report_reader;
 pub mod report_writer;
 pub mod source;

@@ -11,11 +11,12 @@ use super::FileFormat;
 use super::inputs::Input;
 use super::parquet_column::{Batch, Rows, check, holds_reports, position, visit};
 use super::report_end::{Found, Headed};
+use super::report_footer::{ReportFooter, headed};
 use super::report_writer::{COLUMN, CREATOR, END_METADATA, METADATA};
 use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
 use crate::digest::Digest;
 use crate::error::{Contents, EndProblem, Error, HeaderPlace, Result};
-use crate::header::{End, Header, HeaderProblem};
+use crate::header::{End, Header};
 use crate::rejection::{Reason, shown};
 use crate::tally::{Accumulator, Tallier};
 
@@ -32,7 +33,7 @@ pub struct ReportFile {
 enum Body {
     Csv { lines: Lines, at: usize, columns: usize },
     JsonLines { lines: Lines, first: Option<(u64, Vec<u8>)> },
-    Parquet { reader: Box<dyn FileReader>, column: usize, end: Option<Vec<u8>> },
+    Parquet { reader: Box<dyn FileReader>, column: usize, footer: ReportFooter },
 }
 
 impl ReportFile {
@@ -44,14 +45,17 @@ impl ReportFile {
         let (header, body) = match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(input, lines)?,
             Source::Text(_, lines) => csv(input, lines)?,
-            Source::Parquet(reader, raw) => parquet(input, reader, &raw)?,
+            Source::Parquet(reader, raw) => (None, parquet(input, reader, &raw)?),
         };
         Ok(ReportFile { input: input.clone(), header, body })
     }
 
     /// What the file says about itself, if it does.
     pub fn header(&self) -> Option<&Header> {
-        self.header.as_ref().map(|(header, _)| header)
+        match &self.body {
+            Body::Parquet { footer, .. } => footer.header(),
+            _ => self.header.as_ref().map(|(header, _)| header),
+        }
     }
 
     /// The file.
@@ -65,26 +69,13 @@ impl ReportFile {
         let found = match body {
             Body::Csv { lines, at, columns } => count_csv(&input, lines, (at, columns), file, tallier)?,
             Body::JsonLines { lines, first } => count_json_lines(&input, lines, first, file, tallier)?,
-            Body::Parquet { reader, column, end } => {
+            Body::Parquet { reader, column, footer } => {
                 let counted = count_parquet(&*reader, column, file, tallier);
                 tallier.check()?;
-                let digest = counted.map_err(|error| damaged(&input, error))?;
-                let end = end.map(|text| End::read(&text).ok_or(EndProblem::Missing)).transpose();
-                let end = end.map_err(|problem| Error::Incomplete { file: input.to_string(), problem })?;
-                Found { digest, end, ..Found::default() }
+                return footer.check(&input, counted.map_err(|error| damaged(&input, error))?);
             }
         };
         found.checked(&input, &header)
-    }
-}
-
-/// A header, which must be one if it looks like one: else a letter that changes would take away what it says.
-fn header(input: &Input, text: Vec<u8>, place: HeaderPlace) -> Result<Headed> {
-    let file = input.to_string();
-    match Header::read(&text) {
-        Ok(header) => Ok(Some((header, text))),
-        Err(HeaderProblem::None(fault)) => Err(Error::BadHeader { file, place, fault }),
-        Err(HeaderProblem::Version(version)) => Err(Error::Version { file, version }),
     }
 }
 
@@ -94,7 +85,7 @@ fn csv(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
     let (_, mut names) = lines.line(input, MAX_HEADER)?.ok_or_else(|| no_header(false))?;
     let mut found = None;
     if let Some(text) = names.strip_prefix(b"#") {
-        found = header(input, text.to_vec(), HeaderPlace::Comment)?;
+        found = headed(input, text.to_vec(), HeaderPlace::Comment)?;
         (_, names) = lines.line(input, MAX_LINE)?.ok_or_else(|| no_header(false))?;
     }
     if names.trim_ascii().is_empty() {
@@ -118,27 +109,25 @@ fn json_lines(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
     }
     match first {
         Some((_, text)) if json_report(&text).is_none() => {
-            let found = header(input, text, HeaderPlace::JsonLine)?;
+            let found = headed(input, text, HeaderPlace::JsonLine)?;
             Ok((found, Body::JsonLines { lines, first: None }))
         }
         first => Ok((None, Body::JsonLines { lines, first })),
     }
 }
 
-fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Headed, Body)> {
+fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<Body> {
     let metadata = reader.metadata().file_metadata();
     let entries = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let text = |key: &str| {
         let entry = entries.iter().find(|entry| entry.key == key);
         entry.and_then(|KeyValue { value, .. }| value.clone()).map(String::into_bytes)
     };
-    let found = match text(METADATA) {
-        Some(text) => header(input, text, HeaderPlace::Metadata)?,
-        None if names_us(raw).map_err(|error| damaged(input, error))? => {
-            return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
-        }
-        None => None,
-    };
+    let header = text(METADATA);
+    if header.is_none() && names_us(raw).map_err(|error| damaged(input, error))? {
+        return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
+    }
+    let footer = ReportFooter::new(input, header, text(END_METADATA))?;
     let columns = metadata.schema_descr().columns();
     let (file, name) = (input.to_string(), COLUMN.to_owned());
     let Some(column) = position(&*reader, COLUMN) else {
@@ -150,8 +139,7 @@ fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<(Hea
         return Err(Error::ColumnType { file, column: name });
     }
     check(&*reader, column, raw).map_err(|error| damaged(input, error))?;
-    let end = text(END_METADATA);
-    Ok((found, Body::Parquet { reader, column, end }))
+    Ok(Body::Parquet { reader, column, footer })
 }
 
 /// Whether the footer of a Parquet file without a header has our name in it. Then there was a header, and with it perhaps the mark of a test
