@@ -15,8 +15,9 @@ use sottovoce::{Prior, Protocol};
 
 use simulation::collected;
 
-/// Supports say less than the reports, but of few values hardly so: means within half a standard deviation,
-/// spreads between those of the reports and 1.5 times as much.
+/// Supports say less than the reports, but of few values hardly so: means within 0.35 standard deviations (found:
+/// 0.26), spreads 0.88 to 1.15 times those of the reports (found: 0.94 to 1.09). Chains of 1,000 effective draws are
+/// off by 0.04 of both; the rest is what supports leave out.
 #[test]
 fn supports_say_about_what_the_reports_say() {
     for protocol in [
@@ -33,8 +34,8 @@ fn supports_say_about_what_the_reports_say() {
         let found = posterior_of_supports(&protocol, &prior, &supports, &options).unwrap();
         assert_eq!((found.method, found.n, found.draws.p.len()), (Method::Approximation, 4_000, 10));
         for (all, found) in all.p.iter().zip(&found.p).chain(all.t.iter().zip(&found.t)) {
-            assert!((all.mean - found.mean).abs() < 0.5 * all.sd, "{protocol:?}: {all:?} {found:?}");
-            assert!((0.85..1.5).contains(&(found.sd / all.sd)), "{protocol:?}: {all:?} {found:?}");
+            assert!((all.mean - found.mean).abs() < 0.35 * all.sd, "{protocol:?}: {all:?} {found:?}");
+            assert!((0.88..1.15).contains(&(found.sd / all.sd)), "{protocol:?}: {all:?} {found:?}");
         }
         assert!(found.draws.t.iter().all(|t| t.iter().sum::<u64>() == 4_000));
     }

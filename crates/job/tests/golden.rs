@@ -100,7 +100,8 @@ fn every_reference_value_is_met() {
     assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
 }
 
-/// The approximation of every reference value at a number of users: the stated error covers at least 95 % of them.
+/// The approximation of every reference value at a number of users: the stated error covers at least 95 % of them, and of
+/// each metric, where one in twenty is rounded up. Of I(Y;P) 189 of 199 were covered.
 #[test]
 fn approximations_cover_the_reference() {
     let (mut covered, mut outside) = (BTreeMap::<Metric, [usize; 2]>::new(), Vec::new());
@@ -127,4 +128,7 @@ fn approximations_cover_the_reference() {
     println!("{covered:?}");
     assert!(held > 300, "{covered:?}");
     assert!(20 * missed <= held + missed, "{covered:?}\n{}", outside.join("\n"));
+    for (metric, [missed, held]) in &covered {
+        assert!(*missed <= (held + missed).div_ceil(20), "{metric}: {covered:?}\n{}", outside.join("\n"));
+    }
 }

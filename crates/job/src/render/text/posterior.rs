@@ -82,11 +82,13 @@ fn outside(report: &PosteriorReport) -> Option<String> {
         above_zero.iter().take(NAMED).map(|(x, _)| printable(&report.labels[*x])).collect();
     let more = if above_zero.len() > NAMED { ", …" } else { "" };
     Some(format!(
-        "{noise}{} the linear estimate of {}{more} lies outside the interval. There the prior expects something else than the reports alone say. For a rare value \
+        "{noise}{} {} of {}{more} {}. There the prior expects something else than the reports alone say. For a rare value \
          that is as it should be: most high estimates among many rare values are noise. For a common value it is a warning that the prior does not fit; see whether \
          another prior gives the same answer.",
         if noise.is_empty() { "Note that" } else { "Moreover" },
-        names.join(", ")
+        if above_zero.len() == 1 { "the linear estimate" } else { "the linear estimates" },
+        names.join(", "),
+        if above_zero.len() == 1 { "lies outside its interval" } else { "lie outside their intervals" },
     ))
 }
 
