@@ -23,6 +23,7 @@ use sottovoce::Protocol;
 use crate::digest::Digest;
 use crate::error::{Error, Result};
 use crate::files::inputs::Input;
+use crate::files::parquet_reports::ParquetReports;
 use crate::files::report_footer::ReportFooter;
 use crate::ledger::{Batch, Ledger};
 use crate::rejection::Reason;
@@ -143,14 +144,36 @@ impl PartialTally {
             self.refuse_shared(file, first, rows as u64)?;
         }
         let digest = self.count(rows, report);
-        if let (Some(Place { file, first }), 1..) = (place, rows) {
-            let segment = Segment { rows: rows as u64, digest };
-            match self.files.get_mut(file) {
-                Some(segments) => segments.enter(first, segment),
-                None => self.files.entry(file.to_owned()).or_default().enter(first, segment),
-            }
+        if let Some(place) = place {
+            self.enter(place, Segment { rows: rows as u64, digest });
         }
         Ok(())
+    }
+
+    /// Counts a group of rows of a Parquet file, which the parts know by this name.
+    ///
+    /// # Errors
+    /// One of the rows was counted already, there are too many reports, or the file cannot be read. Then nothing is counted.
+    pub fn add_group(&mut self, name: &str, reports: &ParquetReports, group: usize) -> Result<()> {
+        let (first, rows) = (reports.starts()[group], reports.group_rows(group));
+        self.tally.n.checked_add(rows).filter(|n| *n <= MAX_REPORTS).ok_or(sottovoce::Error::TooManyReports)?;
+        self.refuse_shared(name, first, rows)?;
+        let (mut counted, digest) = reports.tally_group(group, self.tally.plan())?;
+        // Examples name a file by its place among inputs, of which a part knows nothing.
+        counted.rejections.examples.clear();
+        self.enter(Place { file: name, first }, Segment { rows, digest });
+        self.tally.merge(counted);
+        Ok(())
+    }
+
+    fn enter(&mut self, Place { file, first }: Place<'_>, segment: Segment) {
+        if segment.rows == 0 {
+            return;
+        }
+        match self.files.get_mut(file) {
+            Some(segments) => segments.enter(first, segment),
+            None => self.files.entry(file.to_owned()).or_default().enter(first, segment),
+        }
     }
 
     fn count(&mut self, rows: usize, report: impl Fn(usize, &mut [u8]) -> Result<(), Reason>) -> Digest {

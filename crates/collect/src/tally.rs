@@ -315,6 +315,17 @@ impl<'c> Accumulator<'c> {
         Accumulator { tally, buffer, counter, announced: 0, digest: Digest::default() }
     }
 
+    /// The tally and the digest of what is counted on this thread alone.
+    pub(crate) fn counted(
+        plan: &Plan,
+        count: impl FnOnce(&mut Accumulator<'_>) -> Result<Digest>,
+    ) -> Result<(Tally, Digest)> {
+        let counter = Counter::new(&sottovoce::unobserved);
+        let mut accumulator = Accumulator::new(plan, &counter);
+        let digest = count(&mut accumulator)?;
+        Ok((accumulator.tally, digest))
+    }
+
     /// Tells how many reports were counted, now and then, and hears of a stop.
     fn notice(&mut self) {
         let new = self.tally.n - self.announced;

@@ -122,7 +122,10 @@ impl Identified {
     }
 
     /// The protocol that a file names, if the fingerprint in the same file is that of the protocol.
-    pub(crate) fn found(input: &Input, specification: &str, fingerprint: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// It is not, or the protocol is not valid.
+    pub fn found(input: &Input, specification: &str, fingerprint: &str) -> Result<Self> {
         // Only what the user wrote may name a file to be read.
         if !specification.starts_with('{') {
             return Err(CollectError::NoProtocol { file: input.to_string() }.into());

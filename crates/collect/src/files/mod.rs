@@ -6,6 +6,7 @@ mod json_value;
 pub mod number_table;
 mod page_header;
 pub mod parquet_column;
+pub mod parquet_reports;
 mod pattern;
 mod report_end;
 pub mod report_footer;

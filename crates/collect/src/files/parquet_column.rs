@@ -66,21 +66,24 @@ const MAX_HEADER: usize = 16 << 20;
 /// column.
 pub(crate) fn check(reader: &dyn FileReader, column: usize, raw: &Raw) -> Result<()> {
     check_rows(reader, raw.length)?;
-    for group in reader.metadata().row_groups() {
-        check_codec(group.column(column).compression())?;
-        let (mut at, length) = guarded(|| Ok(group.column(column).byte_range()))?;
-        let end = at.checked_add(length).filter(|end| *end <= raw.length);
-        let end = end.ok_or_else(|| contradiction(Damage::ColumnEnd))?;
-        while at < end {
-            let header = page_header(raw, at, end)?;
-            if header.uncompressed > MAX_PAGE {
-                let damage = Damage::PageSize { bytes: header.uncompressed, most: MAX_PAGE };
-                return Err(contradiction(damage));
-            }
-            let compressed =
-                u64::try_from(header.compressed).map_err(|_| contradiction(Damage::PageHeader))?;
-            at = at.saturating_add(header.length as u64).saturating_add(compressed);
+    (0..reader.metadata().num_row_groups()).try_for_each(|group| check_group(reader, group, column, raw))
+}
+
+/// The same for one group, but for the rows.
+pub(crate) fn check_group(reader: &dyn FileReader, group: usize, column: usize, raw: &Raw) -> Result<()> {
+    let chunk = reader.metadata().row_group(group).column(column);
+    check_codec(chunk.compression())?;
+    let (mut at, length) = guarded(|| Ok(chunk.byte_range()))?;
+    let end = at.checked_add(length).filter(|end| *end <= raw.length);
+    let end = end.ok_or_else(|| contradiction(Damage::ColumnEnd))?;
+    while at < end {
+        let header = page_header(raw, at, end)?;
+        if header.uncompressed > MAX_PAGE {
+            let damage = Damage::PageSize { bytes: header.uncompressed, most: MAX_PAGE };
+            return Err(contradiction(damage));
         }
+        let compressed = u64::try_from(header.compressed).map_err(|_| contradiction(Damage::PageHeader))?;
+        at = at.saturating_add(header.length as u64).saturating_add(compressed);
     }
     Ok(())
 }
@@ -109,7 +112,8 @@ fn page_header(raw: &Raw, at: u64, end: u64) -> Result<PageHeader> {
     }
 }
 
-fn check_rows(reader: &dyn FileReader, bytes: u64) -> Result<()> {
+/// Refuses groups with other numbers of rows than the file, and more rows than so many bytes can have.
+pub(crate) fn check_rows(reader: &dyn FileReader, bytes: u64) -> Result<()> {
     let claimed = |rows: i64| u64::try_from(rows).map_err(|_| contradiction(Damage::Rows));
     let all = claimed(reader.metadata().file_metadata().num_rows())?;
     if all > bytes.saturating_mul(MAX_ROWS_A_BYTE) {

@@ -3,21 +3,19 @@
 //! The digest of the reports follows from those of the blocks, in order. Where a file has an end (see [`crate::header`]), its reports must be
 //! those that it tells of: a file that was cut, at whatever place, or in which a report was changed is refused.
 
-use parquet::file::metadata::KeyValue;
-use parquet::file::reader::FileReader;
 use rayon::prelude::*;
 
 use super::FileFormat;
 use super::inputs::Input;
-use super::parquet_column::{Batch, Rows, check, holds_reports, position, visit};
+use super::parquet_reports::ParquetReports;
 use super::report_end::{Found, Headed};
-use super::report_footer::{ReportFooter, headed};
-use super::report_writer::{COLUMN, CREATOR, END_METADATA, METADATA};
-use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Raw, Source, damaged, open};
+use super::report_footer::headed;
+use super::report_writer::COLUMN;
+use super::source::{Block, Lines, MAX_HEADER, MAX_LINE, Source, damaged, open};
 use crate::digest::Digest;
-use crate::error::{Contents, EndProblem, Error, HeaderPlace, Result};
+use crate::error::{Contents, Error, HeaderPlace, Result};
 use crate::header::{End, Header};
-use crate::rejection::{Reason, shown};
+use crate::rejection::Reason;
 use crate::tally::{Accumulator, Tallier};
 
 /// Blocks that each thread gets before the next are read: enough to keep all busy, few enough to bound the memory.
@@ -33,7 +31,7 @@ pub struct ReportFile {
 enum Body {
     Csv { lines: Lines, at: usize, columns: usize },
     JsonLines { lines: Lines, first: Option<(u64, Vec<u8>)> },
-    Parquet { reader: Box<dyn FileReader>, column: usize, footer: ReportFooter },
+    Parquet(ParquetReports),
 }
 
 impl ReportFile {
@@ -45,7 +43,11 @@ impl ReportFile {
         let (header, body) = match open(input)? {
             Source::Text(FileFormat::JsonLines, lines) => json_lines(input, lines)?,
             Source::Text(_, lines) => csv(input, lines)?,
-            Source::Parquet(reader, raw) => (None, parquet(input, reader, &raw)?),
+            Source::Parquet(reader, raw) => {
+                let reports = ParquetReports::of(input, reader, raw)?;
+                reports.check()?;
+                (None, Body::Parquet(reports))
+            }
         };
         Ok(ReportFile { input: input.clone(), header, body })
     }
@@ -53,7 +55,7 @@ impl ReportFile {
     /// What the file says about itself, if it does.
     pub fn header(&self) -> Option<&Header> {
         match &self.body {
-            Body::Parquet { footer, .. } => footer.header(),
+            Body::Parquet(reports) => reports.footer().header(),
             _ => self.header.as_ref().map(|(header, _)| header),
         }
     }
@@ -69,10 +71,10 @@ impl ReportFile {
         let found = match body {
             Body::Csv { lines, at, columns } => count_csv(&input, lines, (at, columns), file, tallier)?,
             Body::JsonLines { lines, first } => count_json_lines(&input, lines, first, file, tallier)?,
-            Body::Parquet { reader, column, footer } => {
-                let counted = count_parquet(&*reader, column, file, tallier);
+            Body::Parquet(reports) => {
+                let counted = count_parquet(&reports, file, tallier);
                 tallier.check()?;
-                return footer.check(&input, counted.map_err(|error| damaged(&input, error))?);
+                return reports.footer().check(&input, counted.map_err(|error| damaged(&input, error))?);
             }
         };
         found.checked(&input, &header)
@@ -114,43 +116,6 @@ fn json_lines(input: &Input, mut lines: Lines) -> Result<(Headed, Body)> {
         }
         first => Ok((None, Body::JsonLines { lines, first })),
     }
-}
-
-fn parquet(input: &Input, reader: Box<dyn FileReader>, raw: &Raw) -> Result<Body> {
-    let metadata = reader.metadata().file_metadata();
-    let entries = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
-    let text = |key: &str| {
-        let entry = entries.iter().find(|entry| entry.key == key);
-        entry.and_then(|KeyValue { value, .. }| value.clone()).map(String::into_bytes)
-    };
-    let header = text(METADATA);
-    if header.is_none() && names_us(raw).map_err(|error| damaged(input, error))? {
-        return Err(Error::Incomplete { file: input.to_string(), problem: EndProblem::NoHeader });
-    }
-    let footer = ReportFooter::new(input, header, text(END_METADATA))?;
-    let columns = metadata.schema_descr().columns();
-    let (file, name) = (input.to_string(), COLUMN.to_owned());
-    let Some(column) = position(&*reader, COLUMN) else {
-        let found = columns.iter().map(|column| column.path().string()).collect::<Vec<_>>().join(", ");
-        let (found, wanted) = (shown(found.as_bytes()), Contents::Reports);
-        return Err(Error::NoColumn { file, column: name, found, wanted });
-    };
-    if !holds_reports(&columns[column]) {
-        return Err(Error::ColumnType { file, column: name });
-    }
-    check(&*reader, column, raw).map_err(|error| damaged(input, error))?;
-    Ok(Body::Parquet { reader, column, footer })
-}
-
-/// Whether the footer of a Parquet file without a header has our name in it. Then there was a header, and with it perhaps the mark of a test
-/// seed. The name is in the schema, the keys, the header, the end and the name of the writer.
-fn names_us(raw: &Raw) -> parquet::errors::Result<bool> {
-    // The file ends with the length of the footer in four bytes, and four letters.
-    let end = raw.length.saturating_sub(8);
-    let length = (raw.read)(end, 4)?.iter().rev().fold(0u64, |length, byte| length << 8 | u64::from(*byte));
-    let length = length.min(end);
-    let footer = (raw.read)(end - length, length as usize)?;
-    Ok(footer.windows(CREATOR.len()).any(|part| part == CREATOR.as_bytes()))
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -276,48 +241,20 @@ fn count_lines(
 }
 
 fn count_parquet(
-    reader: &dyn FileReader,
-    column: usize,
+    reports: &ParquetReports,
     file: usize,
     tallier: &Tallier<'_>,
 ) -> parquet::errors::Result<Digest> {
-    let starts = reader.metadata().row_groups().iter().scan(1u64, |start, group| {
-        let first = *start;
-        // The rows were checked: they are few enough.
-        *start += group.num_rows() as u64;
-        Some(first)
-    });
-    let starts: Vec<u64> = starts.collect();
-    let count_group = |(group, first): (usize, u64)| {
+    let count_group = |group: usize| {
         if tallier.check().is_err() {
             // The caller asks again, and says why nothing is counted.
             return Ok(Digest::default());
         }
-        tallier.with(|accumulator| {
-            visit(reader, group, column, first, |batch, rows| count_batch(&batch, rows, file, accumulator))?;
-            Ok(accumulator.take_digest())
-        })
+        tallier.with(|accumulator| reports.count_group(group, file, accumulator))
     };
-    let groups = starts.into_par_iter().enumerate().map(count_group);
+    let groups = (0..reports.starts().len()).into_par_iter().map(count_group);
     let digests: Vec<Digest> = groups.collect::<parquet::errors::Result<_>>()?;
     let mut all = Digest::default();
     digests.into_iter().for_each(|digest| all.append(digest));
     Ok(all)
-}
-
-fn count_batch(batch: &Batch<'_>, rows: &Rows<'_>, file: usize, accumulator: &mut Accumulator<'_>) {
-    rows.missing().for_each(|row| accumulator.reject(file, row, Reason::Empty));
-    let present = rows.present();
-    match batch {
-        Batch::Int32(values) => {
-            accumulator.numbers(file, present.zip(values.iter().map(|value| i64::from(*value))));
-        }
-        Batch::Int64(values) => accumulator.numbers(file, present.zip(values.iter().copied())),
-        Batch::Fixed(values) => {
-            present.zip(*values).for_each(|(row, value)| accumulator.bytes(file, row, value.data()));
-        }
-        Batch::Bytes(values) => {
-            present.zip(*values).for_each(|(row, value)| accumulator.text(file, row, value.data()));
-        }
-    }
 }

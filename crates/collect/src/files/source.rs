@@ -48,7 +48,7 @@ pub(crate) struct Raw {
     /// How many.
     pub(crate) length: u64,
     /// Reads so many from a place.
-    pub(crate) read: Box<dyn Fn(u64, usize) -> parquet::errors::Result<Bytes>>,
+    pub(crate) read: Box<dyn Fn(u64, usize) -> parquet::errors::Result<Bytes> + Send + Sync>,
 }
 
 /// Opens an input, decompressing gzip and Zstandard, and tells its format by its beginning.
@@ -181,7 +181,7 @@ impl Read for Bounded {
     }
 }
 
-fn parquet<R: ChunkReader + Clone + 'static>(input: &Input, bytes: R) -> Result<Source> {
+pub(super) fn parquet<R: ChunkReader + Clone + 'static>(input: &Input, bytes: R) -> Result<Source> {
     let raw = bytes.clone();
     let reader = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(input, error))?;
     let raw = Raw { length: raw.len(), read: Box::new(move |start, length| raw.get_bytes(start, length)) };
@@ -211,10 +211,16 @@ fn found_in(cause: Box<dyn std::error::Error + Send + Sync>) -> std::result::Res
     };
     match cause.downcast::<io::Error>() {
         Ok(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Damage::ParquetEnd),
-        // Only the system gives a number; all else is about the contents.
-        Ok(error) if error.raw_os_error().is_some() => Err(*error),
+        // Only the system gives a number, and only a store these kinds; all else is about the contents.
+        Ok(error) if error.raw_os_error().is_some() || of_store(error.kind()) => Err(*error),
         _ => Ok(Damage::Parquet),
     }
+}
+
+/// Whether an error is that of a store of files on another machine.
+fn of_store(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{ConnectionAborted, NotFound, PermissionDenied};
+    matches!(kind, ConnectionAborted | NotFound | PermissionDenied)
 }
 
 /// A file that many threads read at places of their own. (Copies of a file's handle share one place, and groups of rows that are read at
