@@ -9,6 +9,7 @@ use sottovoce_collect::destination::is_standard_output;
 
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
 use super::problem::StudyProblem;
+use super::randomise::stem;
 use crate::collection::Identified;
 use crate::error::{Error, Result};
 use crate::source::{Source, Written};
@@ -62,7 +63,7 @@ impl Group {
 
 /// What is collected on one group: an ordinary protocol on an ordinary domain.
 #[derive(Clone, Debug)]
-pub(crate) struct Collection {
+pub struct Collection {
     /// The name of the group.
     pub name: String,
     /// The probability that a person answers, or the share of epsilon, if it is given.
@@ -272,8 +273,36 @@ impl Study {
         if filled && plan.strategy.is_none() { Err(StudyProblem::NoStrategy) } else { Ok(()) }
     }
 
+    /// The name of the files of a collection, without what says their format.
+    ///
+    /// # Errors
+    /// The study has several rounds and this is none of them.
+    pub fn stem(&self, collection: &str, round: Option<u64>) -> Result<String> {
+        stem(self, collection, round)
+    }
+
+    /// Multiples of `2^−64` with which a device draws each collection, if it draws one: they add up to `2^64`.
+    ///
+    /// # Errors
+    /// The plan is not complete.
+    pub fn words(&self) -> Result<Option<Vec<u128>>> {
+        if self.file.plan.strategy != Some(Strategy::Sample) {
+            return Ok(None);
+        }
+        let shares = self.collections()?.into_iter().map(|collection| collection.share.unwrap_or(0.0));
+        let chances = chances(shares);
+        // What is above all of them is the last one's.
+        let ends = chances.iter().map(|end| u128::from(*end)).chain([1 << 64]);
+        let before = [0].into_iter().chain(chances.iter().map(|end| u128::from(*end)));
+        let words = ends.zip(before).map(|(end, start)| end - start).collect();
+        Ok(Some(words))
+    }
+
     /// The collections that the study consists of, if its plan is complete and keeps to its budget.
-    pub(crate) fn collections(&self) -> Result<Vec<Collection>> {
+    ///
+    /// # Errors
+    /// It is not, or does not.
+    pub fn collections(&self) -> Result<Vec<Collection>> {
         self.planned().map_err(|problem| problem.found_in(&self.source))
     }
 
@@ -342,6 +371,18 @@ impl Study {
         let factors = protocols.into_iter().enumerate().map(answered).collect();
         ProtocolSpec { kind: ProtocolKind::Product { factors }, labels }
     }
+}
+
+/// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
+pub(super) fn chances(shares: impl Iterator<Item = f64>) -> Vec<u64> {
+    let sums = shares.scan(0.0, |sum, share| {
+        *sum += share;
+        Some(*sum)
+    });
+    // A conversion to a whole number ends at the largest one.
+    let mut chances: Vec<u64> = sums.map(|sum| (sum * 2f64.powi(64)) as u64).collect();
+    chances.pop();
+    chances
 }
 
 /// Refuses standard output where a directory is needed.

@@ -17,7 +17,7 @@ use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
 use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
-use super::groups::{Collection, Study, check_directory, together};
+use super::groups::{Collection, Study, chances, check_directory, together};
 use super::problem::StudyProblem;
 use crate::contract::{Number, Whole, number, optional_whole};
 use crate::error::Result;
@@ -320,17 +320,9 @@ impl RandomiseStudyJob {
         Ok(answers)
     }
 
-    /// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
+    /// Where a random word chooses a collection.
     fn chances(&self) -> Vec<u64> {
-        let shares = self.streams.iter().map(|stream| stream.collection.share.unwrap_or(0.0));
-        let sums = shares.scan(0.0, |sum, share| {
-            *sum += share;
-            Some(*sum)
-        });
-        // A conversion to a whole number ends at the largest one.
-        let mut chances: Vec<u64> = sums.map(|sum| (sum * 2f64.powi(64)) as u64).collect();
-        chances.pop();
-        chances
+        chances(self.streams.iter().map(|stream| stream.collection.share.unwrap_or(0.0)))
     }
 }
 
