@@ -48,9 +48,9 @@ def metrics(
     return cast(Metrics, _asked("metrics", protocol=protocol, **fields))
 
 
-def describe(protocol: AnyProtocol) -> JobReport:
-    """What a protocol is: its outputs, its matrix if that is small, its level as declared and as realised."""
-    return _asked("describe", protocol=protocol)
+def describe(protocol: AnyProtocol, *, publish: bool | None = None) -> JobReport:
+    """What a protocol is: its outputs, its matrix if that is small, its level as declared and as realised; with ``publish`` also all that a client needs."""
+    return _asked("describe", protocol=protocol, publish=publish)
 
 
 def split(

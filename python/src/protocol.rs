@@ -162,7 +162,7 @@ impl Protocol {
             Ok(randomiser) => randomiser,
             Err(reason) => return Err(crate::errors::invalid(py, reason, None)),
         };
-        let failed = |error: sottovoce_collect::Error| exception(py, &error.into());
+        let failed = |error: sottovoce_client::Error| exception(py, &error.into());
         let mut single = self.single.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
         let own = match &mut *single {

@@ -561,9 +561,26 @@ pub enum Error {
         /// What would be realised.
         realised: f64,
     },
+    /// What a client refuses.
+    #[error(transparent)]
+    Client(sottovoce_client::Error),
     /// Tallies that do not fit the protocol as a whole, or an input that does not exist.
     #[error(transparent)]
     Tallies(#[from] sottovoce::Error),
+}
+
+impl From<sottovoce_client::Error> for Error {
+    fn from(error: sottovoce_client::Error) -> Self {
+        use sottovoce_client::Error as E;
+        match error {
+            E::NoRandomness { message } => Error::NoRandomness { message },
+            E::NotRealisable { kind, declared, realised } => {
+                Error::NotRealisable { kind, declared, realised }
+            }
+            E::Protocol(error) => Error::Tallies(error),
+            other => Error::Client(other),
+        }
+    }
 }
 
 impl Error {

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use sottovoce::protocol::{DifferenceSetFamily, MAX_ENTRIES};
 use sottovoce::{Metric, Observer, Output, Protocol};
+use sottovoce_client::Published;
+use sottovoce_collect::Error as CollectError;
 use sottovoce_collect::randomise::Randomiser;
 
 use crate::admission::{admit, protocol_bytes};
@@ -31,12 +33,16 @@ const METRICS: [Metric; 4] = [Metric::LocalPrivacyLevel, Metric::Rank, Metric::F
 pub struct DescribeRequest {
     /// The protocol.
     pub protocol: Written<ProtocolSpec>,
+    /// Whether the description has the published form, with which clients make reports.
+    #[serde(default)]
+    pub publish: bool,
 }
 
 /// A valid request for a description.
 #[derive(Clone, Debug)]
 pub struct DescribeJob {
     protocol: NamedProtocol,
+    publish: bool,
 }
 
 /// What a protocol is.
@@ -65,7 +71,7 @@ pub struct DescribeReport {
     /// The LDP level of reports as they are really drawn, from exact fractions; or why they cannot be drawn.
     #[serde(rename = "realised_ldp", serialize_with = "realised_fields")]
     #[schemars(with = "RealisedFields")]
-    pub realised: Result<RealisedLevel, Arc<sottovoce_collect::Error>>,
+    pub realised: Result<RealisedLevel, Arc<CollectError>>,
     /// LDP level of the matrix, rank, faithfulness and classes.
     #[serde(rename = "evaluations")]
     pub structure: Vec<MetricEvaluation>,
@@ -73,6 +79,9 @@ pub struct DescribeReport {
     pub matrix: Option<ShownMatrix>,
     /// The combination, if it is one.
     pub tree: Option<Branch>,
+    /// The published form, if it was asked for: all that a client needs to make reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
 }
 
 /// What a report of a protocol is, with the figures that matter.
@@ -193,7 +202,7 @@ struct RealisedFields {
 }
 
 fn realised_fields<S: Serializer>(
-    realised: &Result<RealisedLevel, Arc<sottovoce_collect::Error>>,
+    realised: &Result<RealisedLevel, Arc<CollectError>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let level = realised.as_ref().ok();
@@ -242,7 +251,7 @@ impl DescribeRequest {
     pub fn check(&self) -> Result<DescribeJob> {
         let protocol = self.protocol.check(&PriorSpec::Jeffreys)?;
         admit(protocol_bytes(&protocol.protocol))?;
-        Ok(DescribeJob { protocol })
+        Ok(DescribeJob { protocol, publish: self.publish })
     }
 }
 
@@ -269,13 +278,25 @@ impl DescribeJob {
             structure,
             matrix: shown_matrix(&self.protocol),
             tree: (!spec.parts().is_empty()).then(|| branch(spec, None)),
+            published: self.publish.then(|| published(&self.protocol)).transpose()?,
         })
     }
 }
 
+/// The published form of a protocol.
+///
+/// # Errors
+/// Its reports cannot be drawn.
+pub fn published(named: &NamedProtocol) -> Result<Published> {
+    // Unwrap safety: our types have text keys, and writing to a string does not fail.
+    let specification = serde_json::to_string(&named.spec).unwrap();
+    let published = Published::new(&named.protocol, &specification, named.labels.as_deref());
+    Ok(published?)
+}
+
 /// The level of the channel that [`Randomiser`] samples.
-fn realised_level(protocol: &Protocol) -> Result<RealisedLevel, Arc<sottovoce_collect::Error>> {
-    let randomiser = Randomiser::new(protocol)?;
+fn realised_level(protocol: &Protocol) -> Result<RealisedLevel, Arc<CollectError>> {
+    let randomiser = Randomiser::new(protocol).map_err(CollectError::from)?;
     let realised = randomiser.realised();
     Ok(RealisedLevel { level: realised.loss.level(), exact: realised.exact })
 }
@@ -405,7 +426,7 @@ mod tests {
     use crate::spec::read_protocol;
 
     fn describe(argument: &str) -> DescribeReport {
-        let request = DescribeRequest { protocol: read_protocol(argument).unwrap() };
+        let request = DescribeRequest { protocol: read_protocol(argument).unwrap(), publish: false };
         request.check().unwrap().run(&sottovoce::unobserved).unwrap()
     }
 

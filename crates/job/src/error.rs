@@ -225,6 +225,12 @@ pub enum Error {
     Numbers(#[from] sottovoce::Error),
 }
 
+impl From<sottovoce_client::Error> for Error {
+    fn from(error: sottovoce_client::Error) -> Self {
+        sottovoce_collect::Error::from(error).into()
+    }
+}
+
 /// What is wrong with one field.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]

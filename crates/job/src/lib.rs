@@ -71,7 +71,7 @@ pub use collection::{Identified, WrittenTallies};
 pub use compare::{CompareReport, CompareRequest};
 pub use contract::{Job, MethodChoice, Report, Request, read_request};
 pub use demo::{DemoReport, DemoRequest};
-pub use describe::{DescribeReport, DescribeRequest};
+pub use describe::{DescribeReport, DescribeRequest, published};
 pub use design::{Axis, DesignReport, DesignRequest};
 pub use error::{Error, ErrorKind, Expected, FieldProblem, Result, Specified};
 pub use estimate::{EstimateReport, EstimateRequest};

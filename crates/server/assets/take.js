@@ -138,13 +138,15 @@ $("send").addEventListener("click", async () => {
   $("send").disabled = true;
   say("Sending…");
   try {
-    await study.send("/v1", drawn);
+    const receipts = await study.send("/v1", drawn);
+    if ([...receipts.values()].some(({ refused }) => refused > 0)) throw new Error("refused");
     memory.set(`${key}:done`, "1");
     memory.remove(`${key}:unsent`);
     $("preview").hidden = true;
     say("Thank you. Your report was counted.");
-  } catch {
+  } catch (error) {
     $("send").disabled = false;
+    if (error.status === 410) return say("The study is closed. Nothing was counted.", true);
     say("The report has not arrived. Nothing is lost: try again, now or later.", true);
   }
 });

@@ -49,6 +49,14 @@ pub enum Error {
         /// How many there may be.
         max: usize,
     },
+    /// A protocol that no client can draw with whole numbers.
+    #[error("{collection}: {error}")]
+    Client {
+        /// The collection.
+        collection: String,
+        /// Why not.
+        error: sottovoce_client::Error,
+    },
     /// The system gives no thread or no randomness.
     #[error("the system failed: {0}")]
     System(io::Error),
@@ -64,7 +72,10 @@ impl Error {
     /// Whether what the user wrote is wrong, rather than the system.
     pub fn is_input(&self) -> bool {
         match self {
-            Error::Token { .. } | Error::TooManyCollections { .. } | Error::Address { .. } => true,
+            Error::Token { .. }
+            | Error::Client { .. }
+            | Error::TooManyCollections { .. }
+            | Error::Address { .. } => true,
             Error::Store(problem) => !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed),
             Error::Job(_) | Error::File { .. } | Error::System(_) => false,
         }

@@ -1,7 +1,7 @@
 //! The study as it is published: for clients, which draw with its whole numbers, and for the page of participants.
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use sottovoce_client::Published;
 use sottovoce_job::study::{Edge, Question, Strategy};
 
 use crate::http::MAX_BATCH;
@@ -37,7 +37,7 @@ struct PublishedCollection<'s> {
     questions: Vec<&'s str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     words: Option<String>,
-    published: Box<RawValue>,
+    published: Published,
 }
 
 #[derive(Serialize)]
@@ -85,9 +85,9 @@ fn question(question: &Question) -> PublishedQuestion<'_> {
     }
 }
 
-fn published(asked: &Asked) -> Result<Box<RawValue>> {
-    let identity = &asked.protocol.identity;
-    let text =
-        format!("{{\"fingerprint\":\"{}\",\"protocol\":{}}}", identity.fingerprint, identity.specification);
-    RawValue::from_string(text).map_err(|error| Error::System(error.into()))
+/// The protocol with the whole numbers that clients draw with.
+fn published(asked: &Asked) -> Result<Published> {
+    let (identity, named) = (&asked.protocol.identity, &asked.protocol.named);
+    let published = Published::new(&named.protocol, &identity.specification, named.labels.as_deref());
+    published.map_err(|error| Error::Client { collection: asked.name.clone(), error })
 }

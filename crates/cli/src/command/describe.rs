@@ -1,7 +1,7 @@
 //! `sottovoce describe`.
 
 use clap::Args;
-use sottovoce_job::render::Render;
+use sottovoce_job::render::{Document, Render, json};
 use sottovoce_job::{DescribeRequest, read_protocol, unobserved};
 
 use crate::arguments::{ComputationArguments, OutputArguments};
@@ -16,7 +16,10 @@ Examples:
       A protocol with 2^10000 outputs, described from its structure.
 
   sottovoce describe -p protocol.json --format json
-      Any combination of protocols, for a program to read.";
+      Any combination of protocols, for a program to read.
+
+  sottovoce describe -p oue:labels=red/green/blue,eps=1 --publish -o protocol.json
+      All that a client in any language needs to make reports.";
 
 /// What a protocol is: its outputs, matrix when small, LDP level and structure.
 #[derive(Debug, Args)]
@@ -25,6 +28,9 @@ pub(crate) struct DescribeArguments {
     /// The protocol: a file, inline JSON, `-`, or a shorthand such as grr:a=16,eps=1
     #[arg(short, long, value_name = "P", allow_hyphen_values = true)]
     protocol: String,
+    /// Prints the published form instead, as JSON: the protocol with every threshold as a whole number, from which clients make reports
+    #[arg(long, conflicts_with = "format")]
+    publish: bool,
     #[command(flatten)]
     computation: ComputationArguments,
     #[command(flatten)]
@@ -32,6 +38,11 @@ pub(crate) struct DescribeArguments {
 }
 
 pub(crate) fn run(arguments: &DescribeArguments) -> Result {
-    let job = DescribeRequest { protocol: read_protocol(&arguments.protocol)? }.check()?;
-    arguments.output.write(&job.run(&unobserved)?.render(arguments.output.format.into()))
+    let request =
+        DescribeRequest { protocol: read_protocol(&arguments.protocol)?, publish: arguments.publish };
+    let report = request.check()?.run(&unobserved)?;
+    match &report.published {
+        Some(published) => arguments.output.write(&Document::plain(json::report(published))),
+        None => arguments.output.write(&report.render(arguments.output.format.into())),
+    }
 }

@@ -14,7 +14,9 @@ fn half_sent_and_slow_requests_neither_count_nor_block() {
     let fingerprint = host.fingerprint(0);
     let body = batch(&fingerprint, &reports(0..50));
     let head = |length: usize| {
-        format!("POST {PATH} HTTP/1.1\r\nHost: poll\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n")
+        format!(
+            "POST {PATH} HTTP/1.1\r\nHost: poll\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
     };
     // Bodies and heads that end too early.
     for cut in [0, 1, 100, body.len() - 1] {
@@ -47,7 +49,10 @@ fn a_slow_batch_counts() {
     let host = Host::of_drinks(directory.path());
     let body = batch(&host.fingerprint(0), &reports(0..2));
     let mut slow = host.connect();
-    let head = format!("POST {PATH} HTTP/1.1\r\nHost: poll\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST {PATH} HTTP/1.1\r\nHost: poll\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     for part in [head.as_bytes(), body.as_bytes()].concat().chunks(7) {
         slow.write(part).unwrap();
         thread::sleep(Duration::from_millis(5));
@@ -58,7 +63,14 @@ fn a_slow_batch_counts() {
 #[test]
 fn more_reports_than_the_rate_are_to_come_later() {
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["-p", "grr:a=3,eps=1,labels=tea/coffee/water", "--data", directory.path().to_str().unwrap(), "--max-rate", "50"];
+    let arguments = [
+        "-p",
+        "grr:a=3,eps=1,labels=tea/coffee/water",
+        "--data",
+        directory.path().to_str().unwrap(),
+        "--max-rate",
+        "50",
+    ];
     let host = Host::start(&arguments);
     let fingerprint = host.fingerprint(0);
     let post = |numbers| host.connect().post(PATH, &batch(&fingerprint, &reports(numbers))).unwrap();
@@ -97,7 +109,19 @@ impl Draws {
                     text.splice(at..at, part);
                 }
                 _ => {
-                    let word = self.of(&["\"", "{", "]", "\\u0000", "\u{fffd}", "1e999", "null", ",", "[[[[[[[[", "-1", "99999999999999999999"]);
+                    let word = self.of(&[
+                        "\"",
+                        "{",
+                        "]",
+                        "\\u0000",
+                        "\u{fffd}",
+                        "1e999",
+                        "null",
+                        ",",
+                        "[[[[[[[[",
+                        "-1",
+                        "99999999999999999999",
+                    ]);
                     text.splice(at..at, word.bytes());
                 }
             }
@@ -109,8 +133,22 @@ impl Draws {
 const METHODS: [&str; 7] = ["GET", "POST", "POST", "POST", "PUT", "OPTIONS", "HEAD"];
 
 const PATHS: [&str; 16] = [
-    PATH, PATH, PATH, PATH, "/v1/study", "/v1/results", "/v1/close", "/v1/forget", "/metrics", "/health", "/take", "/",
-    "/v1/collections/answer/tallies", "/v1/collections/%00/reports", "/v1/collections//reports", "/v1/../v1/study?x=%zz",
+    PATH,
+    PATH,
+    PATH,
+    PATH,
+    "/v1/study",
+    "/v1/results",
+    "/v1/close",
+    "/v1/forget",
+    "/metrics",
+    "/health",
+    "/take",
+    "/",
+    "/v1/collections/answer/tallies",
+    "/v1/collections/%00/reports",
+    "/v1/collections//reports",
+    "/v1/../v1/study?x=%zz",
 ];
 
 /// No request makes the service panic or fail, and damaged batches count at most what is whole in them.
@@ -133,10 +171,18 @@ fn requests_that_are_none_do_no_harm() {
                     let one = [(id(number << 32 | request), draws.below(5).to_string())];
                     let body = batch(fingerprint, &one).into_bytes();
                     let body = if draws.below(4) > 0 { draws.damaged(&body) } else { body };
-                    let kind = draws.of(&["Content-Type: application/json\r\n", "Content-Type: text/plain\r\n", "", "Authorization: Bearer 0\r\nContent-Type: application/json\r\n"]);
+                    let kind = draws.of(&[
+                        "Content-Type: application/json\r\n",
+                        "Content-Type: text/plain\r\n",
+                        "",
+                        "Authorization: Bearer 0\r\nContent-Type: application/json\r\n",
+                    ]);
                     let (method, path) = (draws.of(&METHODS), draws.of(&PATHS));
                     let sent = if draws.below(20) == 0 {
-                        let head = format!("{method} {path} HTTP/1.1\r\nHost: poll\r\n{kind}Content-Length: {}\r\n\r\n", body.len());
+                        let head = format!(
+                            "{method} {path} HTTP/1.1\r\nHost: poll\r\n{kind}Content-Length: {}\r\n\r\n",
+                            body.len()
+                        );
                         let whole = draws.damaged(&[head.as_bytes(), &body].concat());
                         // Half a request, or two in one: whatever comes back, the connection is not used again.
                         let raw = connection.write(&whole).and_then(|()| connection.write(b"\r\n\r\n"));

@@ -38,7 +38,8 @@ impl Sender {
     }
 
     fn draw(&mut self, below: u64) -> u64 {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 33) % below
     }
 
@@ -99,7 +100,13 @@ impl Crowd {
     }
 
     /// Sends to these services until some batches were answered and a little longer, then calls `fault`, and waits for the clients to notice.
-    pub fn send_until(&self, addresses: &[SocketAddr], fingerprint: &str, pause: Duration, fault: impl FnOnce()) {
+    pub fn send_until(
+        &self,
+        addresses: &[SocketAddr],
+        fingerprint: &str,
+        pause: Duration,
+        fault: impl FnOnce(),
+    ) {
         let (enough, answered) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
             for (sender, address) in self.0.iter().zip(addresses.iter().cycle()) {

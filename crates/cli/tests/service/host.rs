@@ -176,9 +176,16 @@ impl Connection {
         self.request("POST", path, "Content-Type: application/json\r\n", body.as_bytes())
     }
 
-    pub fn request(&mut self, method: &str, path: &str, headers: &str, body: &[u8]) -> std::io::Result<Answer> {
+    pub fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> std::io::Result<Answer> {
         let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: poll\r\n{headers}Content-Length: {length}\r\n\r\n");
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: poll\r\n{headers}Content-Length: {length}\r\n\r\n");
         self.write(&[head.as_bytes(), body].concat())?;
         self.answer()
     }
@@ -200,7 +207,8 @@ impl Connection {
                 break;
             }
         }
-        let status = head.split_whitespace().nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
+        let status =
+            head.split_whitespace().nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
         let mut answer = Answer { status, head, body: Vec::new() };
         if answer.header("transfer-encoding").is_some() {
             self.chunks(&mut answer.body)?;

@@ -20,11 +20,28 @@ fn reports_are_counted_once_and_told_one_by_one() {
     assert_eq!(host.send(&sent), ["counted"; 4]);
     sent[1].1 = "1".into();
     sent[2].1 = "0".into();
-    let bad = [(id(9), "3"), (id(10), ""), (id(11), "11"), (id(12), "x"), ("short".into(), "0"), (id(9), "0"), (id(9), "0")];
+    let bad = [
+        (id(9), "3"),
+        (id(10), ""),
+        (id(11), "11"),
+        (id(12), "x"),
+        ("short".into(), "0"),
+        (id(9), "0"),
+        (id(9), "0"),
+    ];
     sent.extend(bad.map(|(id, report)| (id, report.to_owned())));
     let told = host.send(&sent);
     let expected = [
-        "repeated", "repeated", "conflict", "repeated", "out_of_range", "empty", "length", "not_digits", "id", "counted",
+        "repeated",
+        "repeated",
+        "conflict",
+        "repeated",
+        "out_of_range",
+        "empty",
+        "length",
+        "not_digits",
+        "id",
+        "counted",
         "repeated",
     ];
     assert_eq!(told, expected);
@@ -88,7 +105,12 @@ fn only_who_has_the_token_reads_and_closes() {
     ];
     let short = &host.token[..31];
     for (method, path) in paths {
-        for given in ["", "Authorization: Bearer \r\n", &format!("Authorization: Bearer {short}\r\n"), &format!("Authorization: {}\r\n", host.token)] {
+        for given in [
+            "",
+            "Authorization: Bearer \r\n",
+            &format!("Authorization: Bearer {short}\r\n"),
+            &format!("Authorization: {}\r\n", host.token),
+        ] {
             let answer = host.connect().request(method, path, given, b"").unwrap();
             assert_eq!((answer.status, answer.text().as_str()), (401, "{\"error\":\"token\"}"), "{path}");
             assert!(answer.header("access-control-allow-origin").is_none());
@@ -120,7 +142,10 @@ fn reports_are_exported_for_tally_and_forgotten() {
     assert_eq!(host.send(&reports(0..2)), ["repeated"; 2]);
     assert_eq!(host.send(&reports(900..902)), ["counted"; 2]);
     assert_eq!(host.ask("POST", "/v1/close").status, 200);
-    let refused = host.connect().post("/v1/collections/answer/reports", &batch(&host.fingerprint(0), &reports(0..1))).unwrap();
+    let refused = host
+        .connect()
+        .post("/v1/collections/answer/reports", &batch(&host.fingerprint(0), &reports(0..1)))
+        .unwrap();
     assert_eq!((refused.status, refused.text().as_str()), (410, "{\"error\":\"closed\"}"));
     assert!(host.end().success());
 
@@ -132,7 +157,10 @@ fn reports_are_exported_for_tally_and_forgotten() {
     assert_eq!(lines, 2 + 2 + 1, "only what came after the others were forgotten is there");
     let again = Host::of_drinks(&directory.path().join("data"));
     let results = again.results();
-    assert_eq!((&results["closed"], &results["collections"][0]["reports"]), (&Value::from(true), &Value::from(902)));
+    assert_eq!(
+        (&results["closed"], &results["collections"][0]["reports"]),
+        (&Value::from(true), &Value::from(902))
+    );
     assert_eq!(before["collections"][0]["reports"], 900);
 }
 
@@ -141,9 +169,13 @@ fn another_study_or_another_service_does_not_touch_the_reports() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().to_str().unwrap();
     let host = Host::of_drinks(directory.path());
-    let start = |protocol: &str| sottovoce(&["serve", "-p", protocol, "--data", data, "--address", "127.0.0.1:0"]);
+    let start =
+        |protocol: &str| sottovoce(&["serve", "-p", protocol, "--data", data, "--address", "127.0.0.1:0"]);
     let (told, code) = start(DRINKS[1]);
-    assert!(code == Some(2) && told.contains("in use by another service") && told.contains("hint: "), "{told}");
+    assert!(
+        code == Some(2) && told.contains("in use by another service") && told.contains("hint: "),
+        "{told}"
+    );
     host.end();
     let (told, code) = start("grr:a=3,eps=1,labels=tea/coffee/milk");
     assert!(code == Some(2) && told.contains("the reports of another study"), "{told}");
@@ -154,13 +186,16 @@ fn a_study_that_cannot_be_served_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let study = |plan: &str| {
-        format!(r#"{{"version": 1, "question": [{{"name": "sex", "labels": ["Female", "Male"]}}], "plan": {{"epsilon": 1{plan}}}}}"#)
+        format!(
+            r#"{{"version": 1, "question": [{{"name": "sex", "labels": ["Female", "Male"]}}], "plan": {{"epsilon": 1{plan}}}}}"#
+        )
     };
     let planned = r#", "strategy": "split", "collection": [{"questions": ["sex"], "protocols": [{"kind": "grr", "a": 2, "epsilon": 0.5}]}]"#;
     let memoised = format!("{planned}, \"noise\": \"memoised\"");
     let rounds = format!("{planned}, \"rounds\": 2");
     for (plan, words) in [("", "sottovoce plan"), (&memoised, "memoised"), (&rounds, "--round")] {
-        let (told, code) = sottovoce(&["serve", &study(plan), "--data", data.to_str().unwrap(), "--address", "127.0.0.1:0"]);
+        let (told, code) =
+            sottovoce(&["serve", &study(plan), "--data", data.to_str().unwrap(), "--address", "127.0.0.1:0"]);
         assert!(code == Some(2) && told.contains(words), "{words}: {told}");
     }
     assert!(!data.exists(), "what is refused leaves nothing behind");
@@ -179,12 +214,23 @@ fn all_collections_of_a_study_are_served() {
     .unwrap();
     for strategy in ["sample", "split", "joint"] {
         let planned = at(&format!("{strategy}.toml"));
-        let (told, code) = sottovoce(&["plan", &at("study.toml"), "--n", "1000", "--strategy", strategy, "-o", &planned, "--quiet"]);
+        let (told, code) = sottovoce(&[
+            "plan",
+            &at("study.toml"),
+            "--n",
+            "1000",
+            "--strategy",
+            strategy,
+            "-o",
+            &planned,
+            "--quiet",
+        ]);
         assert_eq!(code, Some(0), "{told}");
         let host = Host::start(&[&planned, "--data", &at(strategy)]);
         let study: Value = host.connect().request("GET", "/v1/study", "", b"").unwrap().json();
         let collections = study["collections"].as_array().unwrap();
-        let words: Vec<u128> = collections.iter().filter_map(|of| of["words"].as_str()?.parse().ok()).collect();
+        let words: Vec<u128> =
+            collections.iter().filter_map(|of| of["words"].as_str()?.parse().ok()).collect();
         match strategy {
             "sample" => assert_eq!(words.iter().sum::<u128>(), 1 << 64),
             _ => assert!(words.is_empty()),
@@ -227,13 +273,18 @@ fn pages_ask_nobody_else() {
     let directory = tempfile::tempdir().unwrap();
     let host = Host::of_drinks(directory.path());
     let document: Value = host.connect().request("GET", "/openapi.json", "", b"").unwrap().json();
-    for path in ["/", "/take", "/results", "/take.js", "/results.js", "/sottovoce.js", "/style.css", "/icon.svg"] {
+    for path in
+        ["/", "/take", "/results", "/take.js", "/results.js", "/sottovoce.js", "/style.css", "/icon.svg"]
+    {
         let answer = host.connect().request("GET", path, "", b"").unwrap();
         assert_eq!(answer.status, 200, "{path}");
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'self';") && !policy.contains("unsafe"), "{policy}");
         let text = answer.text().replace("http://www.w3.org/2000/svg", "");
-        assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("style="), "{path}");
+        assert!(
+            !text.contains("http://") && !text.contains("https://") && !text.contains("style="),
+            "{path}"
+        );
         assert!(document["paths"][path]["get"].is_object(), "{path} is not in the document");
     }
 }

@@ -25,8 +25,11 @@ fn a_stolen_disk_shows_reports_and_nothing_else() {
     for start in (0..n).step_by(40) {
         let sent: Vec<_> = (start..start + 40).map(|i| (format!("{i:032x}"), report(i))).collect();
         let body = batch(&fingerprint, &sent);
-        let headers = format!("Content-Type: application/json\r\nUser-Agent: {MARK}\r\nX-Forwarded-For: 203.0.113.77\r\nCookie: {MARK}\r\n");
-        let answer = connection.request("POST", "/v1/collections/answer/reports", &headers, body.as_bytes()).unwrap();
+        let headers = format!(
+            "Content-Type: application/json\r\nUser-Agent: {MARK}\r\nX-Forwarded-For: 203.0.113.77\r\nCookie: {MARK}\r\n"
+        );
+        let answer =
+            connection.request("POST", "/v1/collections/answer/reports", &headers, body.as_bytes()).unwrap();
         assert_eq!(answer.status, 200);
     }
     let exported = host.ask("GET", "/v1/collections/answer/reports").text();
@@ -53,21 +56,27 @@ fn a_stolen_disk_shows_reports_and_nothing_else() {
     let order: Vec<u64> = exported.lines().filter_map(|line| number.get(line).copied()).collect();
     assert_eq!(order.len() as u64, n);
     no_order("export", &order);
-    let bytes: HashMap<[u8; 8], u64> = (0..n).map(|i| ((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes(), i)).collect();
-    let windows = everything.windows(8).filter_map(|window| bytes.get(<&[u8; 8]>::try_from(window).unwrap()).copied());
+    let bytes: HashMap<[u8; 8], u64> =
+        (0..n).map(|i| ((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes(), i)).collect();
+    let windows =
+        everything.windows(8).filter_map(|window| bytes.get(<&[u8; 8]>::try_from(window).unwrap()).copied());
     let found: Vec<u64> = windows.collect();
     assert_eq!(found.len() as u64, n, "each report is on the disk once");
     no_order("file", &found);
     // Within a page, newer rows would stand in front of older ones.
     let neighbours = found.windows(2).filter(|pair| pair[0] < pair[1]).count() as f64;
     let expected = (found.len() - 1) as f64 / 2.0;
-    assert!((neighbours - expected).abs() < 5.0 * (found.len() as f64 / 12.0).sqrt(), "{neighbours} of {expected}");
+    assert!(
+        (neighbours - expected).abs() < 5.0 * (found.len() as f64 / 12.0).sqrt(),
+        "{neighbours} of {expected}"
+    );
 }
 
 /// Spearman's correlation of places with arrival; that of a random order has the standard deviation 1/√(n − 1), and five of them are exceeded in 6 of 10^7 cases.
 fn no_order(what: &str, arrivals: &[u64]) {
     let n = arrivals.len() as f64;
-    let squares: f64 = arrivals.iter().enumerate().map(|(place, arrival)| (place as f64 - *arrival as f64).powi(2)).sum();
+    let squares: f64 =
+        arrivals.iter().enumerate().map(|(place, arrival)| (place as f64 - *arrival as f64).powi(2)).sum();
     let correlation = 1.0 - 6.0 * squares / (n * (n * n - 1.0));
     assert!(correlation.abs() < 5.0 / (n - 1.0).sqrt(), "{what}: {correlation}");
 }

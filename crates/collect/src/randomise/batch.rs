@@ -46,10 +46,10 @@ impl<'r> Batches<'r> {
         let mut reports = vec![0; count * length];
         reports.par_chunks_mut(CHUNK * length).enumerate().try_for_each(|(chunk, reports)| {
             check();
-            let mut generator = Generator::new(self.randomness, first + chunk as u64)?;
+            let mut generator = Generator::new(self.randomness, first + chunk as u64).map_err(Error::from)?;
             reports.chunks_exact_mut(length).enumerate().try_for_each(|(place, report)| {
                 let x = input(chunk * CHUNK + place)?;
-                self.randomiser.report_into(x, &mut generator, report).map_err(E::from)
+                self.randomiser.report_into(x, &mut generator, report).map_err(|error| E::from(error.into()))
             })
         })?;
         Ok(reports)

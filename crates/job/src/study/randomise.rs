@@ -13,7 +13,7 @@ use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::files::values::TableReader;
 use sottovoce_collect::header::Header;
-use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
+use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness, Words};
 use sottovoce_collect::{Domain, Error as CollectError, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};

@@ -12,7 +12,6 @@
 //! | `GET /health` | everybody | whether reports can be kept |
 //! | `GET /take`, `/results`, … | everybody | the pages and their files |
 
-mod envelope;
 mod export;
 mod metrics;
 mod pages;

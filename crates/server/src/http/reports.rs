@@ -8,9 +8,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
-use sottovoce_collect::Reason;
+use sottovoce_client::{Batch, Reason, Submission};
 
-use super::envelope::{Envelope, id};
 use super::{BODY_TIME, MAX_BATCH, MAX_BODY, Service, json, later, problem};
 use crate::ingest::NotTaken;
 use crate::served::Asked;
@@ -76,13 +75,13 @@ pub async fn take(
         Err(refused) => return refused,
     };
     // What a parser says may repeat what was sent.
-    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(&text) else {
+    let Ok(batch) = serde_json::from_slice::<Batch>(&text) else {
         return problem(StatusCode::BAD_REQUEST, "envelope");
     };
-    if envelope.fingerprint != asked.protocol.identity.fingerprint {
+    if batch.fingerprint != asked.protocol.identity.fingerprint {
         return problem(StatusCode::CONFLICT, "fingerprint");
     }
-    match envelope.reports.len() {
+    match batch.reports.len() {
         0 => return problem(StatusCode::BAD_REQUEST, "envelope"),
         n if n > MAX_BATCH => return problem(StatusCode::PAYLOAD_TOO_LARGE, "batch"),
         n => {
@@ -91,7 +90,7 @@ pub async fn take(
             }
         }
     }
-    let (rows, results) = rows(&service, place, asked, &envelope);
+    let (rows, results) = rows(&service, place, asked, &batch);
     settle(&service, rows, results).await
 }
 
@@ -112,17 +111,17 @@ fn rows(
     service: &Service,
     place: Place,
     asked: &Asked,
-    envelope: &Envelope<'_>,
+    batch: &Batch,
 ) -> (Vec<Row>, Vec<Option<&'static str>>) {
-    let mut rows = Vec::with_capacity(envelope.reports.len());
-    let mut row = |entry: &super::envelope::Entry<'_>| {
-        let id = id(&entry.id).ok_or("id")?;
+    let mut rows = Vec::with_capacity(batch.reports.len());
+    let mut row = |submission: &Submission| {
+        let id = submission.id_bytes().ok_or("id")?;
         let mut report = vec![0; asked.layout.length()];
-        asked.layout.read_text(entry.report.as_bytes(), &mut report).map_err(word)?;
+        asked.layout.read_text(submission.report.as_bytes(), &mut report).map_err(word)?;
         rows.push(Row { collection: place, key: service.state.key(place, &id), report });
         Ok(())
     };
-    let results = envelope.reports.iter().map(|entry| row(entry).err()).collect();
+    let results = batch.reports.iter().map(|submission| row(submission).err()).collect();
     (rows, results)
 }
 

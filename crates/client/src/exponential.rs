@@ -7,10 +7,10 @@
 use num_bigint::BigUint;
 
 /// Binary digits after the point. The bound is below `e^ε` by less than a relative `2^{−250}` for `ε ≤ 10^4`.
-pub(super) const DIGITS: u64 = 320;
+pub(crate) const DIGITS: u64 = 320;
 
 /// A whole number `E` with `E/2^DIGITS ≤ e^exponent`, for a finite exponent of 0 or more.
-pub(super) fn exponential(exponent: f64) -> BigUint {
+pub(crate) fn exponential(exponent: f64) -> BigUint {
     // So many halvings bring the exponent below 2^-8, where each term of the series adds more than eight digits.
     let halvings = (exponent.log2().ceil() + 8.0).max(0.0) as u64;
     let small = fixed_point(exponent, DIGITS.saturating_sub(halvings));
@@ -29,7 +29,7 @@ pub(super) fn exponential(exponent: f64) -> BigUint {
 }
 
 /// `⌊value · 2^digits⌋` for a finite value of 0 or more.
-pub(super) fn fixed_point(value: f64, digits: u64) -> BigUint {
+pub(crate) fn fixed_point(value: f64, digits: u64) -> BigUint {
     let bits = value.to_bits();
     let (biased, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
     // A double is mantissa · 2^(biased − 1075); below the normal range the leading bit is missing and the exponent stays.

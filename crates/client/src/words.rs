@@ -5,7 +5,7 @@
 use std::fmt;
 
 use chacha20::ChaCha12Rng;
-use rand::{Rng, SeedableRng};
+use chacha20::rand_core::{Rng, SeedableRng};
 
 use crate::error::{Error, Result};
 
@@ -19,6 +19,25 @@ pub enum Randomness {
     System,
     /// A seed that anybody can guess. The same seed gives the same reports.
     InsecureTestSeed(u64),
+}
+
+/// A source of random 64-bit words. Real secrets need a [`Generator`]; what a given sequence of words leads to is a question of tests.
+pub trait Words {
+    /// The next word, all 2^64 equally likely.
+    fn word(&mut self) -> u64;
+
+    /// A number below `bound`, all exactly equally likely: the high half of a product, drawn again in the few cases that would
+    /// favour a number.
+    #[inline]
+    fn below(&mut self, bound: u64) -> u64 {
+        loop {
+            let product = u128::from(self.word()) * u128::from(bound);
+            // The lowest 2^64 mod bound low halves are one too many for some numbers.
+            if product as u64 >= bound || product as u64 >= bound.wrapping_neg() % bound {
+                return (product >> 64) as u64;
+            }
+        }
+    }
 }
 
 /// A stream of random 64-bit words. It cannot be copied, since reports from two copies would tell their values by comparison, and it is not
@@ -55,17 +74,6 @@ impl Generator {
         Ok(Generator { source, words: [0; WORDS], used: WORDS })
     }
 
-    /// The next word, all 2^64 equally likely.
-    #[inline]
-    pub fn word(&mut self) -> u64 {
-        if self.used == WORDS {
-            self.refill();
-        }
-        let word = self.words[self.used];
-        self.used += 1;
-        word
-    }
-
     #[cold]
     fn refill(&mut self) {
         let mut bytes = [0u8; 8 * WORDS];
@@ -75,26 +83,28 @@ impl Generator {
         }
         self.used = 0;
     }
+}
 
-    /// A number below `bound`, all exactly equally likely: the high half of a product, drawn again in the few cases that would
-    /// favour a number.
+impl Words for Generator {
     #[inline]
-    pub fn below(&mut self, bound: u64) -> u64 {
-        loop {
-            let product = u128::from(self.word()) * u128::from(bound);
-            // The lowest 2^64 mod bound low halves are one too many for some numbers.
-            if product as u64 >= bound || product as u64 >= bound.wrapping_neg() % bound {
-                return (product >> 64) as u64;
-            }
+    fn word(&mut self) -> u64 {
+        if self.used == WORDS {
+            self.refill();
         }
+        let word = self.words[self.used];
+        self.used += 1;
+        word
     }
+}
 
-    /// A generator that gives these words, then zeros: for tests of what each word leads to.
-    #[cfg(test)]
-    pub(crate) fn replaying(words: &[u64]) -> Self {
-        let mut replay = [0; WORDS];
-        replay[..words.len()].copy_from_slice(words);
-        Generator { source: ChaCha12Rng::from_seed([0; 32]), words: replay, used: 0 }
+/// Given words, then zeros: for tests of what each word leads to.
+#[cfg(test)]
+pub(crate) struct Replay<'w>(pub(crate) &'w [u64]);
+
+#[cfg(test)]
+impl Words for Replay<'_> {
+    fn word(&mut self) -> u64 {
+        self.0.split_off_first().copied().unwrap_or(0)
     }
 }
 
@@ -147,15 +157,15 @@ mod tests {
 
     #[test]
     fn words_to_come_are_not_shown() {
-        let generator = Generator::replaying(&[0x1234_5678]);
+        let generator = Generator::new(Randomness::InsecureTestSeed(1), 0).unwrap();
         assert_eq!(format!("{generator:?}"), "Generator { .. }");
     }
 
     #[test]
     fn numbers_below_a_bound_reject_what_would_favour_some() {
         // Of 2^64 words, 2^64 mod 3 = 1 is drawn again: the word 0, whose low half is 0.
-        assert_eq!(Generator::replaying(&[0, u64::MAX]).below(3), 2);
-        assert_eq!(Generator::replaying(&[1]).below(3), 0);
-        assert_eq!(Generator::replaying(&[u64::MAX]).below(1), 0);
+        assert_eq!(Replay(&[0, u64::MAX]).below(3), 2);
+        assert_eq!(Replay(&[1]).below(3), 0);
+        assert_eq!(Replay(&[u64::MAX]).below(1), 0);
     }
 }

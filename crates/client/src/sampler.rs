@@ -1,16 +1,15 @@
-//! One sampler a kind of protocol: from a value and random words to the bytes of a report, by comparisons of whole numbers alone.
+//! One sampler a kind of draw: from a value and random words to the bytes of a report, by comparisons of whole numbers alone.
+//!
+//! `docs/report-format.md` describes each of them for other programs, under "Drawing a report": which words are taken in which order is part of the format, and
+//! `docs/vectors.json` has examples.
 
-use sottovoce::protocol::{Block, UnaryEncoding, UnarySetting, bucket};
-use sottovoce::{Output, Protocol};
-
-use super::chance::{Chance, Wheel};
-use super::columns::columns;
-use super::generator::Generator;
+use crate::chance::{Chance, Wheel};
 use crate::layout::{Layout, put, width};
+use crate::words::Words;
 
 /// Draws reports of a protocol.
-#[derive(Clone, Debug)]
-pub(super) enum Sampler {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Sampler {
     /// Tells the truth about one of `a` inputs.
     Identity(usize),
     Response(Response),
@@ -30,7 +29,10 @@ pub(super) enum Sampler {
         outputs: usize,
         columns: Vec<Wheel>,
     },
-    Composition(Vec<Step>),
+    Composition {
+        before: Vec<Step>,
+        last: Box<Sampler>,
+    },
     Product(Vec<Part>),
     Mixture {
         choice: Wheel,
@@ -39,73 +41,70 @@ pub(super) enum Sampler {
 }
 
 /// Generalised randomised response on `a` inputs: `truth + (a − 1)·lie = 2^64` words.
-#[derive(Clone, Debug)]
-pub(super) struct Response {
-    pub(super) a: u64,
-    pub(super) truth: u64,
-    pub(super) lie: u64,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Response {
+    pub(crate) a: u64,
+    pub(crate) truth: u64,
+    pub(crate) lie: u64,
 }
 
 /// Unary encoding.
-#[derive(Clone, Debug)]
-pub(super) struct Bits {
-    pub(super) a: usize,
-    pub(super) kappa: Chance,
-    pub(super) lambda: Chance,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits {
+    pub(crate) a: usize,
+    pub(crate) kappa: Chance,
+    pub(crate) lambda: Chance,
 }
 
 /// Local hash: `None` into one bucket, which says nothing.
-#[derive(Clone, Debug)]
-pub(super) struct Hash {
-    pub(super) a: usize,
-    pub(super) g: usize,
-    pub(super) response: Option<Response>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hash {
+    pub(crate) a: usize,
+    pub(crate) g: usize,
+    pub(crate) response: Option<Response>,
 }
 
 /// Subset selection.
-#[derive(Clone, Debug)]
-pub(super) struct Subset {
-    pub(super) a: usize,
-    pub(super) k: usize,
-    pub(super) inclusion: Chance,
-    start: Start,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subset {
+    pub(crate) a: usize,
+    pub(crate) k: usize,
+    pub(crate) inclusion: Chance,
+    pub(crate) start: Start,
 }
 
-/// A block design.
-#[derive(Clone, Debug)]
-pub(super) struct Blocks {
-    pub(super) block: Block,
-    pub(super) inclusion: Chance,
+/// A block design on `v` residues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    pub(crate) a: usize,
+    pub(crate) v: u64,
+    pub(crate) inclusion: Chance,
+    /// The difference set, and the other residues; both ascending.
+    pub(crate) set: Vec<u32>,
+    pub(crate) others: Vec<u32>,
 }
 
-/// A step of a composition, with what is needed to pass its output on.
-#[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) sampler: Sampler,
-    pub(super) protocol: Protocol,
-    layout: Layout,
+/// A step before the last of a composition.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// Local hash with a function of all `g^a`, as its matrix has them, instead of a seed.
+    Table(Hash),
+    /// Anything else.
+    Report(Part),
 }
 
-/// A factor of a product or a part of a mixture, with the bytes of its report.
-#[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) sampler: Sampler,
-    length: usize,
+/// A sampler, with the bytes of its report.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) sampler: Sampler,
+    pub(crate) length: usize,
 }
 
 impl Response {
-    /// The lie is rounded up, so the ratio of the two is rounded down.
-    fn new(a: usize, epsilon: f64) -> Self {
-        let lie = Chance::odds(1, 1, epsilon, a as u64 - 1).numerator();
-        let truth = super::chance::ALL - (a as u128 - 1) * lie;
-        // Both fit: a lie is rarer than 1/2 (at 1/2 with two inputs), and what is left for the truth is less than all.
-        Response { a: a as u64, truth: truth as u64, lie: lie as u64 }
-    }
-
     /// One word: the first `truth` words tell the truth, each following `lie` words another value.
     #[inline]
-    pub(super) fn answer(&self, x: u64, generator: &mut Generator) -> u64 {
-        let word = generator.word();
+    pub(crate) fn answer(&self, x: u64, words: &mut impl Words) -> u64 {
+        let word = words.word();
         if word < self.truth {
             return x;
         }
@@ -115,80 +114,63 @@ impl Response {
 }
 
 impl Bits {
-    fn new(a: usize, ue: &UnaryEncoding) -> Self {
-        let half = Chance::new(super::chance::ALL / 2);
-        let (kappa, lambda) = match ue.setting() {
-            UnarySetting::Rappor { epsilon } => {
-                let flip = Chance::odds(1, 1, epsilon / 2.0, 1);
-                (flip.complement(), flip)
-            }
-            UnarySetting::Oue { epsilon } => (half, Chance::odds(1, 1, epsilon, 1)),
-            UnarySetting::Blh { epsilon } => (Chance::odds(1, 1, epsilon, 1).complement(), half),
-            _ => {
-                let (kappa, lambda) =
-                    (Chance::rounded_down(ue.bits().kappa), Chance::rounded_up(ue.bits().lambda));
-                // Two probabilities closer than a word are one.
-                if kappa.numerator() < lambda.numerator() { (lambda, lambda) } else { (kappa, lambda) }
-            }
-        };
-        Bits { a, kappa, lambda }
-    }
-
     #[inline]
-    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
-        let (words, rest) = bytes.as_chunks_mut::<8>();
-        for word in words {
-            *word = self.lambda.sixty_four(generator).to_le_bytes();
+    fn report(&self, x: usize, words: &mut impl Words, bytes: &mut [u8]) {
+        let (chunks, rest) = bytes.as_chunks_mut::<8>();
+        for word in chunks {
+            *word = self.lambda.sixty_four(words).to_le_bytes();
         }
         if !rest.is_empty() {
-            let last = self.lambda.sixty_four(generator) & ((1 << (8 * rest.len())) - 1);
+            let last = self.lambda.sixty_four(words) & ((1 << (8 * rest.len())) - 1);
             put(last, rest);
         }
         if !self.a.is_multiple_of(8) {
             bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
         }
-        let own = u8::from(self.kappa.happens(generator));
+        let own = u8::from(self.kappa.happens(words));
         bytes[x / 8] = bytes[x / 8] & !(1 << (x % 8)) | own << (x % 8);
     }
 }
 
 impl Hash {
     #[inline]
-    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
-        let seed = generator.word();
+    fn report(&self, x: usize, words: &mut impl Words, bytes: &mut [u8]) {
+        let seed = words.word();
         let z = match &self.response {
-            Some(response) => response.answer(bucket(seed, x, self.g) as u64, generator),
+            Some(response) => response.answer(bucket(seed, x, self.g) as u64, words),
             None => 0,
         };
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         put(z, &mut bytes[8..]);
     }
 
-    /// A function of all `g^a`, as the matrix has them, instead of a seed: for a step whose output is the input of another.
-    fn output(&self, x: usize, generator: &mut Generator) -> Output {
-        let values: Vec<usize> = (0..self.a).map(|_| generator.below(self.g as u64) as usize).collect();
-        let z = self.response.as_ref().map_or(0, |response| response.answer(values[x] as u64, generator));
-        Output::Table { values, z: z as usize }
+    /// The row of a function of all `g^a` and the answer.
+    fn row(&self, x: usize, words: &mut impl Words) -> usize {
+        let values: Vec<usize> = (0..self.a).map(|_| words.below(self.g as u64) as usize).collect();
+        let z = self.response.as_ref().map_or(0, |response| response.answer(values[x] as u64, words));
+        self.row_of(values.into_iter(), z as usize)
     }
 }
 
-impl Subset {
-    fn new(a: usize, k: usize, epsilon: f64) -> Self {
-        // The chance that the value is left out, (a−k)/(k e^ε + a − k), is rounded up.
-        let rest = (a - k) as u64;
-        let inclusion = Chance::odds(rest, k as u64, epsilon, rest).complement();
-        Subset { a, k, inclusion, start: Start::new(a, k) }
-    }
+/// The bucket of input `x` under the hash function with this seed: the `(x+1)`-th output of the SplitMix64 generator started at the seed, scaled to `0..g` by the
+/// high half of a product. It is `sottovoce::protocol::bucket`, which a device need not have.
+pub(crate) fn bucket(seed: u64, x: usize, g: usize) -> usize {
+    let mut z = seed.wrapping_add((x as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((u128::from(z ^ (z >> 31)) * g as u128) >> 64) as usize
+}
 
+impl Subset {
     /// A uniformly random set of the right size among the others: a random set of any size, each other value in it independently with one chance,
     /// and then random members more or less.
     ///
     /// Nothing in this prefers a value to another, so all sets of the right size are exactly equally likely, whatever the chance. It is chosen near
     /// `k/a`, to leave little to correct.
-    fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
-        let own = self.inclusion.happens(generator);
+    fn report(&self, x: usize, words: &mut impl Words, bytes: &mut [u8]) {
+        let own = self.inclusion.happens(words);
         let wanted = self.k - usize::from(own);
-        self.start.fill(generator, bytes);
+        self.start.fill(words, bytes);
         if !self.a.is_multiple_of(8) {
             bytes[self.a / 8] &= (1 << (self.a % 8)) - 1;
         }
@@ -199,7 +181,7 @@ impl Subset {
         // A place is drawn again if it is the own one, or needs no change. Whether it does is as random as the place, so a branch on it would
         // be mispredicted half of the time.
         while missing > 0 {
-            let place = places.draw(generator);
+            let place = places.draw(words);
             let changes = (place != x) & (has(bytes, place) != is_short);
             bytes[place / 8] ^= u8::from(changes) << (place % 8);
             missing -= usize::from(changes);
@@ -210,18 +192,19 @@ impl Subset {
 
 /// A random set, each value in it with chance `chance/2^digits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Start {
-    chance: u64,
-    digits: u32,
+pub(crate) struct Start {
+    pub(crate) chance: u64,
+    pub(crate) digits: u32,
 }
 
 impl Start {
     /// Most words for 64 values.
-    const MOST_DIGITS: u32 = 6;
+    pub(crate) const MOST_DIGITS: u32 = 6;
 
+    #[cfg(feature = "protocol")]
     /// The chance that takes the fewest words and corrections, roughly: a correction, with the places that are drawn in vain, is as much work as
     /// two words.
-    fn new(a: usize, k: usize) -> Self {
+    pub(crate) fn new(a: usize, k: usize) -> Self {
         let work = |start: &Start| {
             let all = 1 << start.digits;
             let (mean, most) = (a as u64 * start.chance / all, all * all);
@@ -238,21 +221,21 @@ impl Start {
         (0..=Start::MOST_DIGITS).flat_map(chances).min_by_key(work).unwrap()
     }
 
-    fn fill(self, generator: &mut Generator, bytes: &mut [u8]) {
-        let (words, rest) = bytes.as_chunks_mut::<8>();
-        words.iter_mut().for_each(|word| *word = self.sixty_four(generator).to_le_bytes());
+    fn fill(self, words: &mut impl Words, bytes: &mut [u8]) {
+        let (chunks, rest) = bytes.as_chunks_mut::<8>();
+        chunks.iter_mut().for_each(|word| *word = self.sixty_four(words).to_le_bytes());
         if !rest.is_empty() {
-            let last = self.sixty_four(generator) & ((1 << (8 * rest.len())) - 1);
+            let last = self.sixty_four(words) & ((1 << (8 * rest.len())) - 1);
             put(last, rest);
         }
     }
 
     /// Sixty-four independent events: with the digits of the chance from the last to the first, `½(digit + chance so far)` is an "or" or an "and" with a
     /// random word.
-    fn sixty_four(self, generator: &mut Generator) -> u64 {
+    fn sixty_four(self, words: &mut impl Words) -> u64 {
         let certain = if self.chance >> self.digits == 1 { !0 } else { 0 };
         (0..self.digits).fold(certain, |events, digit| {
-            let word = generator.word();
+            let word = words.word();
             if self.chance >> digit & 1 == 1 { events | word } else { events & word }
         })
     }
@@ -273,10 +256,10 @@ impl Places {
     }
 
     #[inline]
-    fn draw(&mut self, generator: &mut Generator) -> usize {
+    fn draw(&mut self, words: &mut impl Words) -> usize {
         loop {
             if self.left == 0 {
-                (self.word, self.left) = (generator.word(), u64::BITS / self.bits);
+                (self.word, self.left) = (words.word(), u64::BITS / self.bits);
             }
             let place = self.word & ((1 << self.bits) - 1);
             self.word >>= self.bits;
@@ -296,20 +279,12 @@ fn size(bytes: &[u8]) -> usize {
 }
 
 impl Blocks {
-    fn new(block: &Block) -> Self {
-        // The chance that the value is left out, (v−k)/(k e^ε + v − k), is rounded up.
-        let (k, rest) = (block.size() as u64, (block.order() - block.size()) as u64);
-        let inclusion = Chance::odds(rest, k, block.epsilon(), rest).complement();
-        Blocks { block: block.clone(), inclusion }
-    }
-
     /// Whether the block is to contain the value, and a uniformly random one of those that do, or do not.
     #[inline]
-    fn answer(&self, x: u64, generator: &mut Generator) -> u64 {
-        let set = self.block.set();
-        let residues = if self.inclusion.happens(generator) { set.elements() } else { set.others() };
-        let residue = u64::from(residues[generator.below(residues.len() as u64) as usize]);
-        if x >= residue { x - residue } else { x + set.order() as u64 - residue }
+    fn answer(&self, x: u64, words: &mut impl Words) -> u64 {
+        let residues = if self.inclusion.happens(words) { &self.set } else { &self.others };
+        let residue = u64::from(residues[words.below(residues.len() as u64) as usize]);
+        if x >= residue { x - residue } else { x + self.v - residue }
     }
 }
 
@@ -318,118 +293,138 @@ fn has(bytes: &[u8], x: usize) -> bool {
 }
 
 impl Step {
-    fn new(protocol: &Protocol) -> Self {
-        Step { sampler: Sampler::new(protocol), protocol: protocol.clone(), layout: Layout::of(protocol) }
+    /// The row of this step's output, for the next step.
+    fn row(&self, x: usize, words: &mut impl Words) -> usize {
+        match self {
+            Step::Table(hash) => hash.row(x, words),
+            Step::Report(part) => {
+                let mut bytes = vec![0; part.length];
+                part.sampler.report(x, words, &mut bytes);
+                part.sampler.row_of(&bytes)
+            }
+        }
+    }
+}
+
+impl Step {
+    pub(crate) fn inputs(&self) -> usize {
+        match self {
+            Step::Table(hash) => hash.a,
+            Step::Report(part) => part.sampler.inputs(),
+        }
     }
 
-    /// The row of this step's output, for the next step.
-    fn row(&self, x: usize, generator: &mut Generator) -> usize {
-        let output = match &self.sampler {
-            Sampler::Hash(hash) => hash.output(x, generator),
-            sampler => {
-                let mut bytes = vec![0; self.layout.length()];
-                sampler.report(x, generator, &mut bytes);
-                self.layout.output(&bytes)
-            }
-        };
-        // Unwrap safety: a composition exists only if the outputs of its inner steps can be numbered, and this is one of them.
-        self.protocol.row_of(&output).unwrap()
+    pub(crate) fn rows(&self) -> Option<usize> {
+        match self {
+            Step::Table(hash) => hash.rows(),
+            Step::Report(part) => part.sampler.rows(),
+        }
+    }
+}
+
+impl From<Sampler> for Part {
+    fn from(sampler: Sampler) -> Self {
+        Part { length: sampler.layout().length(), sampler }
+    }
+}
+
+#[cfg(feature = "protocol")]
+impl From<Sampler> for Step {
+    fn from(sampler: Sampler) -> Self {
+        match sampler {
+            Sampler::Hash(hash) => Step::Table(hash),
+            other => Step::Report(other.into()),
+        }
     }
 }
 
 impl Sampler {
-    pub(super) fn new(protocol: &Protocol) -> Self {
-        let a = protocol.inputs();
-        let part = |protocol: &Protocol| Part {
-            sampler: Sampler::new(protocol),
-            length: Layout::of(protocol).length(),
-        };
-        let all = |protocols: &[Protocol]| protocols.iter().map(part).collect();
-        match protocol {
-            Protocol::Identity(_) => Sampler::Identity(a),
-            Protocol::GeneralisedRandomisedResponse(grr) => {
-                Sampler::Response(Response::new(a, grr.epsilon()))
-            }
-            Protocol::UnaryEncoding(ue) => Sampler::Bits(Bits::new(a, ue)),
-            Protocol::LocalHash(hash) => {
-                let g = hash.buckets();
-                let response = (g > 1).then(|| Response::new(g, hash.epsilon()));
-                Sampler::Hash(Hash { a, g, response })
-            }
-            Protocol::SubsetSelection(subset) => {
-                Sampler::Subset(Subset::new(a, subset.size(), subset.epsilon()))
-            }
-            Protocol::Block(block) => Sampler::Blocks(Blocks::new(block)),
-            Protocol::Deterministic(map) => Sampler::Map(map.map().iter().map(|y| *y as u32).collect()),
-            Protocol::Erasure(erasure) => {
-                Sampler::Erasure { a, reveal: Chance::rounded_down(erasure.reveal()) }
-            }
-            Protocol::Matrix(matrix) => {
-                // Unwrap safety: the level of a matrix follows from its entries.
-                let columns = columns(matrix, protocol.level().unwrap());
-                Sampler::Columns { outputs: matrix.rows().len(), columns }
-            }
-            Protocol::Composition(composition) => {
-                Sampler::Composition(composition.steps().iter().map(Step::new).collect())
-            }
-            Protocol::Product(product) => Sampler::Product(all(product.factors())),
-            Protocol::Mixture(mixture) => Sampler::Mixture {
-                choice: Wheel::new(mixture.weights().iter().copied()),
-                parts: all(mixture.parts()),
-            },
+    /// The number of inputs.
+    pub(crate) fn inputs(&self) -> usize {
+        let first = |parts: &[Part]| parts.first().map_or(0, |part| part.sampler.inputs());
+        match self {
+            Sampler::Identity(a) | Sampler::Erasure { a, .. } => *a,
+            Sampler::Response(response) => response.a as usize,
+            Sampler::Bits(bits) => bits.a,
+            Sampler::Hash(hash) => hash.a,
+            Sampler::Subset(subset) => subset.a,
+            Sampler::Blocks(blocks) => blocks.a,
+            Sampler::Map(map) => map.len(),
+            Sampler::Columns { columns, .. } => columns.len(),
+            Sampler::Composition { before, last } => before.first().map_or(last.inputs(), Step::inputs),
+            Sampler::Product(parts) | Sampler::Mixture { parts, .. } => first(parts),
+        }
+    }
+
+    /// How reports are laid out in bytes.
+    pub(crate) fn layout(&self) -> Layout {
+        let all = |parts: &[Part]| parts.iter().map(|part| part.sampler.layout()).collect();
+        let number = |outputs: u64| Layout::Number { outputs };
+        match self {
+            Sampler::Identity(a) => number(*a as u64),
+            Sampler::Response(response) => number(response.a),
+            Sampler::Bits(bits) => Layout::Set { inputs: bits.a, size: None },
+            Sampler::Hash(hash) => Layout::Hash { buckets: hash.g as u64 },
+            Sampler::Subset(subset) => Layout::Set { inputs: subset.a, size: Some(subset.k) },
+            Sampler::Blocks(blocks) => number(blocks.v),
+            Sampler::Map(map) => number(map.iter().max().map_or(0, |y| u64::from(*y) + 1)),
+            Sampler::Erasure { a, .. } => number(*a as u64 + 1),
+            Sampler::Columns { outputs, .. } => number(*outputs as u64),
+            Sampler::Composition { last, .. } => last.layout(),
+            Sampler::Product(factors) => Layout::Tuple(all(factors)),
+            Sampler::Mixture { parts, .. } => Layout::Part(all(parts)),
         }
     }
 
     /// Writes a report on the value `x`, which must be below the number of inputs, into bytes of the protocol's layout.
-    pub(super) fn report(&self, x: usize, generator: &mut Generator, bytes: &mut [u8]) {
+    pub(crate) fn report(&self, x: usize, words: &mut impl Words, bytes: &mut [u8]) {
         match self {
             Sampler::Identity(_) => put(x as u64, bytes),
-            Sampler::Response(response) => put(response.answer(x as u64, generator), bytes),
-            Sampler::Bits(bits) => bits.report(x, generator, bytes),
-            Sampler::Hash(hash) => hash.report(x, generator, bytes),
-            Sampler::Subset(subset) => subset.report(x, generator, bytes),
-            Sampler::Blocks(blocks) => put(blocks.answer(x as u64, generator), bytes),
+            Sampler::Response(response) => put(response.answer(x as u64, words), bytes),
+            Sampler::Bits(bits) => bits.report(x, words, bytes),
+            Sampler::Hash(hash) => hash.report(x, words, bytes),
+            Sampler::Subset(subset) => subset.report(x, words, bytes),
+            Sampler::Blocks(blocks) => put(blocks.answer(x as u64, words), bytes),
             Sampler::Map(map) => put(map[x].into(), bytes),
-            Sampler::Erasure { a, reveal } => {
-                put(if reveal.happens(generator) { x } else { *a } as u64, bytes);
-            }
-            Sampler::Columns { columns, .. } => put(columns[x].turn(generator) as u64, bytes),
-            Sampler::Composition(steps) => {
-                // Unwrap safety: a composition has a step.
-                let (last, first) = steps.split_last().unwrap();
-                let x = first.iter().fold(x, |x, step| step.row(x, generator));
-                last.sampler.report(x, generator, bytes);
+            Sampler::Erasure { a, reveal } => put(if reveal.happens(words) { x } else { *a } as u64, bytes),
+            Sampler::Columns { columns, .. } => put(columns[x].turn(words) as u64, bytes),
+            Sampler::Composition { before, last } => {
+                let x = before.iter().fold(x, |x, step| step.row(x, words));
+                last.report(x, words, bytes);
             }
             Sampler::Product(factors) => {
                 let mut rest = bytes;
                 for factor in factors {
                     let (own, after) = rest.split_at_mut(factor.length);
-                    factor.sampler.report(x, generator, own);
+                    factor.sampler.report(x, words, own);
                     rest = after;
                 }
             }
             Sampler::Mixture { choice, parts } => {
                 let (part, (name, rest)) =
-                    (choice.turn(generator), bytes.split_at_mut(width(parts.len() as u64)));
+                    (choice.turn(words), bytes.split_at_mut(width(parts.len() as u64)));
                 put(part as u64, name);
                 let (own, padding) = rest.split_at_mut(parts[part].length);
-                parts[part].sampler.report(x, generator, own);
+                parts[part].sampler.report(x, words, own);
                 padding.fill(0);
             }
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "protocol"))]
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::chance::ALL;
+    use sottovoce::Protocol;
+
     use super::*;
+    use crate::chance::ALL;
+    use crate::words::Replay;
 
     fn drawn(sampler: &Sampler, x: usize, length: usize, words: &[u64]) -> Vec<u8> {
         let mut bytes = vec![0xff; length];
-        sampler.report(x, &mut Generator::replaying(words), &mut bytes);
+        sampler.report(x, &mut Replay(words), &mut bytes);
         bytes
     }
 
@@ -441,7 +436,7 @@ mod tests {
             let (truth, lie) = (u128::from(response.truth), u128::from(response.lie));
             assert_eq!(truth + (a as u128 - 1) * lie, ALL);
             for x in 0..a as u64 {
-                let answer = |word: u128| response.answer(x, &mut Generator::replaying(&[word as u64]));
+                let answer = |word: u128| response.answer(x, &mut Replay(&[word as u64]));
                 assert_eq!([answer(0), answer(truth - 1)], [x; 2]);
                 for (place, other) in (0..a as u64).filter(|other| *other != x).enumerate() {
                     let start = truth + place as u128 * lie;
@@ -518,7 +513,7 @@ mod tests {
             let bits = (0..start.digits).map(|digit| pattern >> (digit * a as u32) & ((1 << a) - 1));
             let words: Vec<u64> = std::iter::once(word).chain(bits).collect();
             let mut begun = [0];
-            start.fill(&mut Generator::replaying(&words[1..]), &mut begun);
+            start.fill(&mut Replay(&words[1..]), &mut begun);
             let begun = begun[0] & ((1 << a) - 1) & !(1 << x);
             let wanted = k as u32 - u32::from(own);
             // All sequences of places whose bits change, and how likely each is.
@@ -548,9 +543,9 @@ mod tests {
     #[test]
     fn places_are_several_from_a_word_and_below_the_bound() {
         // Five places have three bits each: 7 and 5 are drawn again.
-        let mut generator = Generator::replaying(&[0b100_101_000_111_011]);
+        let mut words = Replay(&[0b100_101_000_111_011]);
         let mut places = Places::new(5);
-        let drawn: Vec<usize> = (0..3).map(|_| places.draw(&mut generator)).collect();
+        let drawn: Vec<usize> = (0..3).map(|_| places.draw(&mut words)).collect();
         assert_eq!(drawn, [3, 0, 4]);
         assert_eq!(Places::new(1024).bits, 10);
     }
@@ -570,17 +565,43 @@ mod tests {
         for (a, v, k) in [(2, 2, 1), (5, 7, 3), (7, 7, 4), (13, 13, 4)] {
             let protocol = Protocol::block(a, v, k, 1.0).unwrap();
             let Sampler::Blocks(blocks) = Sampler::new(&protocol) else { panic!() };
+            let Protocol::Block(block) = &protocol else { panic!() };
             let border = blocks.inclusion.numerator();
             for (x, (word, own, count)) in
                 (0..a).flat_map(|x| [(border - 1, true, k), (border, false, v - k)].map(|case| (x, case)))
             {
                 let middle = |i: usize| ((2 * i as u128 + 1) * (ALL / 2) / count as u128) as u64;
-                let answer =
-                    |i| blocks.answer(x as u64, &mut Generator::replaying(&[word as u64, middle(i)]));
+                let answer = |i| blocks.answer(x as u64, &mut Replay(&[word as u64, middle(i)]));
                 let mut found: Vec<u64> = (0..count).map(answer).collect();
                 found.sort_unstable();
-                let holds = |y: &u64| blocks.block.holds(*y as usize, x) == own;
+                let holds = |y: &u64| block.holds(*y as usize, x) == own;
                 assert_eq!(found, (0..v as u64).filter(holds).collect::<Vec<_>>(), "{a} {v} {k} {x}");
+            }
+        }
+    }
+
+    /// Both are in the format: the one here for devices, the other for the theory.
+    #[test]
+    fn buckets_rows_and_layouts_are_those_of_the_protocol() {
+        let (grr, lh) = (Protocol::grr(3, 1.0).unwrap(), Protocol::lh(3, 2, 1.0).unwrap());
+        let (oue, subset) = (Protocol::oue(3, 1.0).unwrap(), Protocol::subset(3, 2, 1.0).unwrap());
+        let product = Protocol::product(vec![oue.clone(), lh.clone()]).unwrap();
+        let mixture = Protocol::mixture(vec![0.5, 0.5], vec![subset.clone(), product.clone()]).unwrap();
+        let erasure = Protocol::erasure(3, 0.5).unwrap();
+        let block = Protocol::block(3, 7, 3, 1.0).unwrap();
+        let composition = Protocol::composition(vec![grr.clone(), erasure.clone()]).unwrap();
+        for protocol in [grr, lh, oue, subset, product, mixture, erasure, block, composition] {
+            let (sampler, layout) = (Sampler::new(&protocol), Layout::of(&protocol));
+            assert_eq!((sampler.layout(), sampler.inputs()), (layout.clone(), 3));
+            assert_eq!(sampler.rows(), protocol.outputs(), "{protocol:?}");
+            let mut generator = crate::Generator::new(crate::Randomness::InsecureTestSeed(1), 0).unwrap();
+            for x in (0..3).cycle().take(300) {
+                let mut bytes = vec![0; layout.length()];
+                sampler.report(x, &mut generator, &mut bytes);
+                let row = protocol.row_of(&layout.output(&bytes)).unwrap();
+                assert_eq!(sampler.row_of(&bytes), row, "{protocol:?}");
+                let seed = generator.word();
+                assert_eq!(bucket(seed, x, 1000), sottovoce::protocol::bucket(seed, x, 1000));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use num_bigint::BigUint;
 
-use super::exponential::{DIGITS, exponential};
+use crate::exponential::{DIGITS, exponential};
 
 /// The largest ratio of the probabilities of an output between two inputs, at least 1. `LDP = ln` of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

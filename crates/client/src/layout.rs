@@ -12,9 +12,10 @@
 //! In text (CSV, JSON Lines) a number alone is written in decimal, with leading zeros to the digits of `b − 1`; all other reports are the
 //! bytes in hexadecimal, lower case.
 
+#[cfg(feature = "protocol")]
 use sottovoce::{Output, Protocol};
 
-use crate::rejection::Reason;
+use crate::reason::Reason;
 
 /// How the reports of a protocol are laid out in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub enum Layout {
 
 impl Layout {
     /// The layout of a protocol's reports.
+    #[cfg(feature = "protocol")]
     pub fn of(protocol: &Protocol) -> Self {
         let all = |protocols: &[Protocol]| protocols.iter().map(Layout::of).collect();
         match protocol {
@@ -61,7 +63,7 @@ impl Layout {
     }
 
     /// Whether reports name hash functions by seeds, so that there are far more of them than outputs of the matrix.
-    pub(crate) fn has_seeds(&self) -> bool {
+    pub fn has_seeds(&self) -> bool {
         match self {
             Layout::Hash { .. } => true,
             Layout::Tuple(layouts) | Layout::Part(layouts) => layouts.iter().any(Layout::has_seeds),
@@ -112,6 +114,7 @@ impl Layout {
     }
 
     /// The output that the bytes of a report stand for. They must have passed [`check`](Layout::check).
+    #[cfg(feature = "protocol")]
     pub fn output(&self, bytes: &[u8]) -> Output {
         match self {
             Layout::Number { .. } => Output::Index(number(bytes) as usize),
@@ -133,6 +136,7 @@ impl Layout {
     }
 
     /// Writes the bytes of an output; `None` if it has none. `bytes` must be zeros, as many as [`length`](Layout::length).
+    #[cfg(feature = "protocol")]
     pub fn write(&self, output: &Output, bytes: &mut [u8]) -> Option<()> {
         match (self, output) {
             (Layout::Number { outputs }, Output::Index(y)) if (*y as u64) < *outputs => put(*y as u64, bytes),
@@ -223,19 +227,19 @@ fn digits(bound: u64) -> usize {
 }
 
 /// The number in at most eight bytes.
-pub(crate) fn number(bytes: &[u8]) -> u64 {
+pub fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 /// Writes a number that fits.
-pub(crate) fn put(number: u64, bytes: &mut [u8]) {
+pub fn put(number: u64, bytes: &mut [u8]) {
     let all = number.to_le_bytes();
     let count = bytes.len();
     bytes.copy_from_slice(&all[..count]);
 }
 
 /// The inputs whose bit is set, ascending.
-pub(crate) fn members(bytes: &[u8]) -> impl Iterator<Item = usize> {
+pub fn members(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes
         .iter()
         .enumerate()
@@ -279,7 +283,7 @@ fn decimal(text: &[u8]) -> Result<u64, Reason> {
     })
 }
 
-fn hexadecimal(digit: u8) -> Result<u8, Reason> {
+pub(crate) fn hexadecimal(digit: u8) -> Result<u8, Reason> {
     match digit {
         b'0'..=b'9' => Ok(digit - b'0'),
         b'a'..=b'f' => Ok(digit - b'a' + 10),
@@ -287,7 +291,7 @@ fn hexadecimal(digit: u8) -> Result<u8, Reason> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "protocol"))]
 mod tests {
     use super::*;
 

@@ -6,11 +6,11 @@
 //! a later step only mixes outputs and an earlier one only mixes inputs.
 
 use num_bigint::BigUint;
-use sottovoce::{Channel, Protocol};
+use sottovoce::Protocol;
 
-use super::chance::{ALL, Chance, Wheel};
-use super::loss::Loss;
-use super::sampler::{Bits, Blocks, Hash, Response, Sampler, Subset};
+use crate::chance::{ALL, Chance, Wheel};
+use crate::loss::Loss;
+use crate::sampler::{Bits, Blocks, Hash, Response, Sampler, Step, Subset};
 
 /// Exact matrices are made up to this many entries.
 const MAX_EXACT_ENTRIES: usize = 1 << 15;
@@ -123,10 +123,36 @@ impl Subset {
 impl Blocks {
     /// A block with `x` has chance `π/k`, one without `(1−π)/(v−k)`. Any two inputs have blocks with one of them alone.
     fn loss(&self) -> Loss {
-        let (k, rest) = (self.block.size(), self.block.order() - self.block.size());
-        let with = BigUint::from(self.inclusion.numerator()) * rest;
-        let without = BigUint::from(self.inclusion.complement().numerator()) * k;
+        let (with, without) = self.weights();
         either_way(with, without)
+    }
+
+    /// The weights of a block with the value and of one without, in all `2^64 k (v − k)`.
+    fn weights(&self) -> (BigUint, BigUint) {
+        let with = BigUint::from(self.inclusion.numerator()) * self.others.len();
+        (with, BigUint::from(self.inclusion.complement().numerator()) * self.set.len())
+    }
+
+    /// Whether block `y` contains `x`.
+    fn holds(&self, y: usize, x: usize) -> bool {
+        let residue = (x + self.v as usize - y) % self.v as usize;
+        self.set.binary_search(&(residue as u32)).is_ok()
+    }
+}
+
+impl Step {
+    fn loss(&self) -> Loss {
+        match self {
+            Step::Table(hash) => hash.loss(),
+            Step::Report(part) => part.sampler.realised(part.sampler.inputs()).loss,
+        }
+    }
+
+    fn matrix(&self) -> Option<ExactMatrix> {
+        match self {
+            Step::Table(hash) => hash_matrix(hash),
+            Step::Report(part) => part.sampler.matrix(),
+        }
     }
 }
 
@@ -149,10 +175,8 @@ impl Sampler {
             Sampler::Mixture { .. } => {
                 self.live().try_fold(Loss::none(), |loss, part| Some(loss.max(part.uniform_loss()?)))
             }
-            Sampler::Composition(steps) => match &steps[..] {
-                [only] => only.sampler.uniform_loss(),
-                _ => None,
-            },
+            Sampler::Composition { before, last } if before.is_empty() => last.uniform_loss(),
+            Sampler::Composition { .. } => None,
             Sampler::Map(_) | Sampler::Columns { .. } => None,
         }
     }
@@ -177,13 +201,13 @@ impl Sampler {
             Sampler::Mixture { .. } => {
                 self.live().try_fold(Loss::none(), |loss, part| Some(loss.max(part.loss_between(x, other)?)))
             }
-            Sampler::Composition(_) => Some(self.matrix()?.loss_between(x, other)),
+            Sampler::Composition { .. } => Some(self.matrix()?.loss_between(x, other)),
             uniform => uniform.uniform_loss(),
         }
     }
 
     /// The loss of the whole, for `a` inputs.
-    pub(super) fn realised(&self, a: usize) -> Realised {
+    pub(crate) fn realised(&self, a: usize) -> Realised {
         if let Some(loss) = self.uniform_loss() {
             return Realised::exactly(loss);
         }
@@ -197,9 +221,9 @@ impl Sampler {
                 Realised::exactly(Loss::none()),
                 |most, part| Realised { exact: most.exact && part.exact, loss: most.loss.max(part.loss) },
             ),
-            Sampler::Composition(steps) => self.matrix().map_or_else(
+            Sampler::Composition { before, last } => self.matrix().map_or_else(
                 || {
-                    let losses = steps.iter().map(|step| step.sampler.realised(step.protocol.inputs()).loss);
+                    let losses = before.iter().map(Step::loss).chain([last.realised(last.inputs()).loss]);
                     Realised { loss: losses.fold(Loss::Infinite, Loss::min), exact: false }
                 },
                 |matrix| Realised::exactly(matrix.loss()),
@@ -231,7 +255,7 @@ impl Sampler {
     }
 
     /// The exact matrix, rows as the protocol numbers them, if it is small. Local hash is over all functions, as in its matrix.
-    pub(super) fn matrix(&self) -> Option<ExactMatrix> {
+    pub(crate) fn matrix(&self) -> Option<ExactMatrix> {
         match self {
             Sampler::Identity(a) => dense(*a, *a, BigUint::from(1u8), |y, x| u8::from(y == x).into()),
             Sampler::Response(r) => dense(r.a as usize, r.a as usize, ALL.into(), |y, x| {
@@ -243,12 +267,11 @@ impl Sampler {
             }
             Sampler::Hash(hash) => hash_matrix(hash),
             Sampler::Subset(subset) => subset_matrix(subset),
-            Sampler::Blocks(Blocks { block, inclusion }) => {
-                let (v, k) = (block.order(), block.size());
-                let with = BigUint::from(inclusion.numerator()) * (v - k);
-                let without = BigUint::from(inclusion.complement().numerator()) * k;
-                dense(block.inputs(), v, BigUint::from(ALL) * k * (v - k), |y, x| {
-                    if block.holds(y, x) { with.clone() } else { without.clone() }
+            Sampler::Blocks(blocks) => {
+                let ((with, without), k) = (blocks.weights(), blocks.set.len());
+                let denominator = BigUint::from(ALL) * k * blocks.others.len();
+                dense(blocks.a, blocks.v as usize, denominator, |y, x| {
+                    if blocks.holds(y, x) { with.clone() } else { without.clone() }
                 })
             }
             Sampler::Map(map) => {
@@ -263,9 +286,11 @@ impl Sampler {
             Sampler::Columns { outputs, columns } => {
                 dense(columns.len(), *outputs, ALL.into(), |y, x| columns[x].weight(y).into())
             }
-            Sampler::Composition(steps) => {
-                let first = steps.first()?.sampler.matrix()?;
-                steps[1..].iter().try_fold(first, |matrix, step| matrix.then(&step.sampler.matrix()?))
+            Sampler::Composition { before, last } => {
+                let Some((first, rest)) = before.split_first() else { return last.matrix() };
+                let first =
+                    rest.iter().try_fold(first.matrix()?, |matrix, step| matrix.then(&step.matrix()?))?;
+                first.then(&last.matrix()?)
             }
             Sampler::Product(factors) => {
                 let matrices: Option<Vec<_>> = factors.iter().map(|factor| factor.sampler.matrix()).collect();
@@ -285,7 +310,7 @@ fn column_loss(column: &Wheel, other: &Wheel) -> Loss {
 }
 
 /// The largest ratio within a row, of any two columns.
-pub(super) fn columns_loss(outputs: usize, columns: &[Wheel]) -> Loss {
+pub(crate) fn columns_loss(outputs: usize, columns: &[Wheel]) -> Loss {
     let (mut low, mut high, mut possible) = (vec![u128::MAX; outputs], vec![0; outputs], vec![0; outputs]);
     for (y, weight) in columns.iter().flat_map(Wheel::weights) {
         low[y] = weight.min(low[y]);
