@@ -193,7 +193,9 @@ fn a_full_disk_loses_nothing_and_is_told() {
     crowd.send_until(&[host.address], &fingerprint, Duration::ZERO, full);
     let before = crowd.acknowledged();
     assert!(before > 100, "{before}");
-    let answer = host.connect().post(PATH, &batch(&fingerprint, &[(id(u64::MAX), "0".into())])).unwrap();
+    // Many reports, since there may be room for a few.
+    let many: Vec<_> = (1..1000).map(|number| (id(u64::MAX - number), "0".into())).collect();
+    let answer = host.connect().post(PATH, &batch(&fingerprint, &many)).unwrap();
     assert_eq!((answer.status, answer.text().as_str()), (503, "{\"error\":\"store\"}"));
     assert_eq!(answer.header("retry-after"), Some("5"));
     let process = host.process().to_string();

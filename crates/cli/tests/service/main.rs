@@ -5,6 +5,7 @@
 mod abuse;
 mod crash;
 mod database;
+mod guide;
 mod host;
 mod poll;
 mod traces;

@@ -154,3 +154,39 @@ async fn guarded(request: Request, next: Next) -> Response {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::pages::FILES;
+
+    /// The routes are read in this file, so that none can be forgotten.
+    #[test]
+    fn the_document_has_every_route_and_no_other() {
+        let document: Value = serde_json::from_str(include_str!("../../assets/openapi.json")).unwrap();
+        let mut routes: Vec<(String, &str)> =
+            FILES.iter().map(|(path, _, _)| ((*path).to_owned(), "get")).collect();
+        for route in include_str!("mod.rs").split(".route(\"").skip(1) {
+            let (path, handlers) = route.split_once("\", ").unwrap();
+            let handlers = handlers.lines().next().unwrap();
+            for method in ["get", "post"] {
+                if handlers.contains(&format!("{method}(")) {
+                    routes.push((path.to_owned(), method));
+                }
+            }
+        }
+        assert!(routes.len() >= 9 + 8, "{routes:?}");
+        let mut documented = 0;
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for method in operations.as_object().unwrap().keys().filter(|key| *key != "parameters") {
+                assert!(
+                    routes.iter().any(|(own, of)| own == path && of == method),
+                    "{method} {path} does not exist"
+                );
+                documented += 1;
+            }
+        }
+        assert_eq!(documented, routes.len(), "a route is not documented");
+    }
+}

@@ -38,3 +38,19 @@ fn file(kind: &'static str, text: &'static str) -> Response {
     ];
     (headers, text).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FILES;
+
+    #[test]
+    fn the_client_of_the_pages_is_the_one_that_is_published() {
+        let client = FILES.iter().find(|(path, _, _)| *path == "/sottovoce.js").unwrap().2;
+        let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../clients/js/dist/sottovoce.js");
+        assert_eq!(
+            client,
+            std::fs::read_to_string(published).unwrap(),
+            "copy clients/js/dist/sottovoce.js to assets"
+        );
+    }
+}
