@@ -17,8 +17,8 @@ use crate::command::{
     demo::DemoArguments, describe::DescribeArguments, design::DesignArguments, estimate::EstimateArguments,
     explain::ExplainArguments, figures::FiguresArguments, manual::ManualArguments, merge::MergeArguments,
     metrics::MetricsArguments, plan::PlanArguments, posterior::PosteriorArguments,
-    randomise::RandomiseArguments, run::RunArguments, schema::SchemaArguments, split::SplitArguments,
-    tally::TallyArguments, trend::TrendArguments, users::UsersArguments,
+    randomise::RandomiseArguments, run::RunArguments, schema::SchemaArguments, serve::ServeArguments,
+    split::SplitArguments, tally::TallyArguments, trend::TrendArguments, users::UsersArguments,
 };
 use crate::failure::say;
 use crate::limits::LimitArguments;
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// What the tallies of a study say: shares, cross-tables and means
     Analyse(AnalyseArguments),
+    /// Collect the reports of a study over HTTP, and show what they say
+    Serve(ServeArguments),
     /// The best protocol for a privacy requirement, with a certificate
     Design(DesignArguments),
     /// Which protocol, which epsilon, and are there enough users?

@@ -19,6 +19,9 @@ pub(crate) enum Failure {
     /// The input is wrong, or the job could not be done.
     #[error(transparent)]
     Job(#[from] Error),
+    /// A service could not begin, or did not end in order.
+    #[error(transparent)]
+    Service(#[from] sottovoce_server::Error),
     /// The output could not be written.
     #[error("{}: cannot be written: {error}", path.as_ref().map_or("standard output".into(), |p| p.to_string_lossy()))]
     Write {
@@ -105,7 +108,8 @@ impl Failure {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Failure::Job(error) => hint(error),
+            Failure::Job(error) | Failure::Service(sottovoce_server::Error::Job(error)) => hint(error),
+            Failure::Service(error) => crate::hint::hint_for_service(error).map(Into::into),
             Failure::NotOurPage { .. } => Some("name another file with --page, or use --no-page".into()),
             Failure::Write { .. } | Failure::Cut { .. } => None,
         }
@@ -114,10 +118,12 @@ impl Failure {
     /// 2 for input that is wrong, too large or cannot be read; 130 after Ctrl-C; 1 for anything else.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Job(error) => match error.kind() {
+            Failure::Job(error) | Failure::Service(sottovoce_server::Error::Job(error)) => match error.kind()
+            {
                 ErrorKind::NotConverged | ErrorKind::Write | ErrorKind::Stopped => 1,
                 _ => 2,
             },
+            Failure::Service(error) if error.is_input() => 2,
             Failure::Cut { cause: Cause::Interrupted, .. } => INTERRUPTED,
             _ => 1,
         }

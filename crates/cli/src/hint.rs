@@ -1,6 +1,8 @@
 //! The next step to try after an error, in the words of the command line: the libraries do not know the names of its flags.
 
 use sottovoce_job::{CollectionError, Contents, EndProblem, Error, NumbersError, StudyProblem, ValueProblem};
+use sottovoce_server::Error as ServiceError;
+use sottovoce_server::store::StoreProblem;
 
 /// What to try next, if there is a likely remedy.
 pub(crate) fn hint(error: &Error) -> Option<String> {
@@ -17,6 +19,22 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         other => return other.hint(),
     };
     Some(hint.into())
+}
+
+/// What to try next with a service.
+pub(crate) fn hint_for_service(error: &ServiceError) -> Option<&'static str> {
+    match error {
+        ServiceError::Address { .. } => {
+            Some("name another address with --address; port 0 takes any free one")
+        }
+        ServiceError::Store(StoreProblem::OtherStudy { .. }) => {
+            Some("name another directory with --data, or another database with --store")
+        }
+        ServiceError::Store(StoreProblem::InUse { .. }) => {
+            Some("several services side by side need a database: --store postgres://…")
+        }
+        _ => None,
+    }
 }
 
 /// What to try next with a study.

@@ -65,6 +65,7 @@ fn run(command: Command) -> failure::Result {
         Command::Merge(arguments) => command::merge::run(&arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Analyse(arguments) => command::analyse::run(&arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments),
         Command::Design(arguments) => command::design::run(&arguments),
         Command::Choose(arguments) => command::choose::run(&arguments),
         Command::Budget(arguments) => command::budget::run(&arguments),

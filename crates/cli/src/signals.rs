@@ -3,6 +3,7 @@
 //! Whatever command runs, a file that is not complete is removed before the process ends with the exit code of an interruption. A long
 //! computation that [listens](listen) hears of the first Ctrl-C and ends with what it knows, within a second.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sottovoce_job::replacement;
@@ -27,18 +28,42 @@ pub(crate) fn listen(told: bool) {
     LISTENING.store(true, Ordering::SeqCst);
 }
 
+/// What a service does when it is asked to end.
+static ENDING: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+
+/// From now on the first Ctrl-C or SIGTERM calls this, for a service that ends in order; the second ends the process at once.
+pub(crate) fn hand_over(ending: impl Fn() + Send + Sync + 'static) {
+    // A process serves one study.
+    let _ = ENDING.set(Box::new(ending));
+}
+
+/// Whether a service was asked to end by this signal.
+fn is_handed_over() -> bool {
+    let first = ENDING.get().filter(|_| !HEARD.swap(true, Ordering::SeqCst));
+    first.map(|ending| ending()).is_some()
+}
+
 /// Whether Ctrl-C was pressed.
 pub(crate) fn interrupted() -> bool {
     HEARD.load(Ordering::SeqCst)
 }
 
 fn interrupt() {
+    if is_handed_over() {
+        return;
+    }
     if !LISTENING.load(Ordering::SeqCst) || HEARD.swap(true, Ordering::SeqCst) {
         end();
     }
     limits::interrupt();
     if WORDS.load(Ordering::SeqCst) {
         crate::watch::write("\nstopping with what is known; press Ctrl-C again to quit at once\n");
+    }
+}
+
+fn terminate() {
+    if !is_handed_over() {
+        end();
     }
 }
 
@@ -55,7 +80,7 @@ pub(crate) fn watch() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            if signal == SIGINT { interrupt() } else { end() }
+            if signal == SIGINT { interrupt() } else { terminate() }
         }
     });
 }

@@ -20,6 +20,7 @@ pub(crate) mod posterior;
 pub(crate) mod randomise;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod split;
 pub(crate) mod tally;
 pub(crate) mod trend;

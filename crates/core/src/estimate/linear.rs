@@ -116,6 +116,28 @@ impl LeftInverse {
         }
     }
 
+    /// How far one report can move the estimated share of one input, in units of `1/n`: the largest difference of an entry between two votes. `k` users
+    /// who lie together move it by at most `k/n` times this, whatever they send.
+    ///
+    /// # Errors
+    /// The matrix is too large.
+    pub fn influence(&self, protocol: &Protocol) -> Result<f64> {
+        match &self.rule {
+            VoteRule::Supports(rates) => Ok(1.0 / rates.difference),
+            VoteRule::LeastSquares(votes) => {
+                let matrix = protocol.canonical_matrix()?;
+                let (mut low, mut high) = (vec![f64::INFINITY; self.a], vec![f64::NEG_INFINITY; self.a]);
+                for row in matrix.rows() {
+                    check();
+                    for (x, z) in vote(&votes.factor, &deviations(row).1).into_iter().enumerate() {
+                        (low[x], high[x]) = (low[x].min(z), high[x].max(z));
+                    }
+                }
+                Ok(low.iter().zip(&high).map(|(low, high)| high - low).fold(0.0, f64::max))
+            }
+        }
+    }
+
     /// `E[|z_Y|² | X = x]` for each `x`.
     pub(crate) fn squared_length(&self) -> Vec<f64> {
         match &self.rule {

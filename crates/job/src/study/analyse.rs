@@ -193,42 +193,72 @@ impl AnalyseRequest {
     /// # Errors
     /// What is not so.
     pub fn check(&self) -> Result<AnalyseJob> {
+        self.check_from(|study, collection| self.collected(study, collection))
+    }
+
+    /// The same with tallies in memory, one text for each collection of the plan in order, instead of those in the directory.
+    ///
+    /// # Errors
+    /// As for [`check`](AnalyseRequest::check).
+    pub fn check_with(&self, tallies: Vec<String>) -> Result<AnalyseJob> {
+        let mut tallies = tallies.into_iter();
+        self.check_from(|study, collection| {
+            let missing = || StudyProblem::NoFile {
+                directory: self.tallies.clone(),
+                collection: collection.name.clone(),
+                wanted: "tallies in memory".into(),
+            };
+            let text = tallies.next().ok_or_else(|| missing().found_in(&study.source))?;
+            Collected::read(&WrittenTallies::Inline(text))
+        })
+    }
+
+    fn check_from(
+        &self,
+        mut read: impl FnMut(&Study, &Collection) -> Result<Collected>,
+    ) -> Result<AnalyseJob> {
         if !(self.level > 0.0 && self.level < 1.0) {
             let (value, allowed) = (self.level.to_string(), "a probability above 0 and below 1");
             return Err(Error::Setting { name: "level", value, allowed });
         }
         let study = self.study.check()?;
         let collections = study.collections()?.into_iter().zip(&study.groups);
-        let tallied = collections.map(|(collection, group)| self.tallied(&study, collection, group));
+        let tallied = collections.map(|(collection, group)| {
+            let collected = read(&study, &collection)?;
+            tallied(&study, collection, group, &collected)
+        });
         let tallied = tallied.collect::<Result<Vec<_>>>()?;
         // There are no collections without a strategy.
         let strategy = study.file.plan.strategy.unwrap_or(Strategy::Split);
         Ok(AnalyseJob { request: self.clone(), study, strategy, tallied })
     }
 
-    fn tallied(&self, study: &Study, collection: Collection, group: &Group) -> Result<Tallied> {
+    /// The tallies in the directory.
+    fn collected(&self, study: &Study, collection: &Collection) -> Result<Collected> {
         let name = format!("{}.json", stem(study, &collection.name, self.round)?);
         let path = std::path::Path::new(&self.tallies).join(&name);
         if !path.exists() {
             let (directory, collection) = (self.tallies.clone(), collection.name.clone());
             return Err(StudyProblem::NoFile { directory, collection, wanted: name }.found_in(&study.source));
         }
-        let collected = Collected::read(&WrittenTallies::File(path))?;
-        let named = &collection.protocol.named;
-        let reports =
-            collected.of(named, |file| file.reports(&named.protocol)).map_err(|error| match error {
-                Error::Tallies { source_name, problem: CollectError::MadeOtherwise { .. } } => {
-                    let (file, collection) = (source_name.to_string(), collection.name.clone());
-                    StudyProblem::Changed { file, collection }.found_in(&study.source)
-                }
-                other => other,
-            })?;
-        admit(posterior_bytes(&named.protocol, reports.n(), FUNCTIONAL_DRAWS, 0))?;
-        let usual = || PriorSpec::usual(group.inputs());
-        let prior_spec = study.own_prior(group).cloned().unwrap_or_else(usual);
-        let prior = prior_spec.build(group.inputs())?;
-        Ok(Tallied { collection, reports, prior_spec, prior })
+        Collected::read(&WrittenTallies::File(path))
     }
+}
+
+fn tallied(study: &Study, collection: Collection, group: &Group, collected: &Collected) -> Result<Tallied> {
+    let named = &collection.protocol.named;
+    let reports = collected.of(named, |file| file.reports(&named.protocol)).map_err(|error| match error {
+        Error::Tallies { source_name, problem: CollectError::MadeOtherwise { .. } } => {
+            let (file, collection) = (source_name.to_string(), collection.name.clone());
+            StudyProblem::Changed { file, collection }.found_in(&study.source)
+        }
+        other => other,
+    })?;
+    admit(posterior_bytes(&named.protocol, reports.n(), FUNCTIONAL_DRAWS, 0))?;
+    let usual = || PriorSpec::usual(group.inputs());
+    let prior_spec = study.own_prior(group).cloned().unwrap_or_else(usual);
+    let prior = prior_spec.build(group.inputs())?;
+    Ok(Tallied { collection, reports, prior_spec, prior })
 }
 
 impl AnalyseJob {

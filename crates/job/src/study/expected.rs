@@ -121,6 +121,7 @@ mod tests {
     fn study() -> Study {
         let question = |name: &str, count: usize| Question {
             name: name.into(),
+            text: None,
             column: None,
             labels: Some((0..count).map(|x| x.to_string()).collect()),
             bins: None,

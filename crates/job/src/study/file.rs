@@ -46,6 +46,9 @@ pub struct StudyFile {
 pub struct Question {
     /// Its name, which is also that of its files.
     pub name: String,
+    /// How it is put to participants, on the page of the service; by default its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// The column of the table of people; by default that of the question's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,

@@ -11,6 +11,7 @@ use sottovoce_collect::destination::is_standard_output;
 use super::file::{Noise, PlannedCollection, Question, Strategy, StudyFile, VERSION};
 use super::memoised::one_round;
 use super::problem::StudyProblem;
+use super::randomise::stem;
 use crate::collection::Identified;
 use crate::error::{Error, Result};
 use crate::source::{Source, Written};
@@ -64,7 +65,7 @@ impl Group {
 
 /// What is collected on one group: an ordinary protocol on an ordinary domain.
 #[derive(Clone, Debug)]
-pub(crate) struct Collection {
+pub struct Collection {
     /// The name of the group.
     pub name: String,
     /// The probability that a person answers, or the share of epsilon, if it is given.
@@ -77,7 +78,7 @@ pub(crate) struct Collection {
 
 /// Permanent reports, and how a round draws from them.
 #[derive(Clone, Debug)]
-pub(crate) struct Permanent {
+pub struct Permanent {
     /// The protocol of the permanent reports.
     pub protocol: Identified,
     /// The protocol of a round on a permanent report; none if that is sent as it is.
@@ -300,8 +301,36 @@ impl Study {
         if filled && plan.strategy.is_none() { Err(StudyProblem::NoStrategy) } else { Ok(()) }
     }
 
+    /// The name of the files of a collection, without what says their format.
+    ///
+    /// # Errors
+    /// The study has several rounds and this is none of them.
+    pub fn stem(&self, collection: &str, round: Option<u64>) -> Result<String> {
+        stem(self, collection, round)
+    }
+
+    /// Multiples of `2^−64` with which a device draws each collection, if it draws one: they add up to `2^64`.
+    ///
+    /// # Errors
+    /// The plan is not complete.
+    pub fn words(&self) -> Result<Option<Vec<u128>>> {
+        if self.file.plan.strategy != Some(Strategy::Sample) {
+            return Ok(None);
+        }
+        let shares = self.collections()?.into_iter().map(|collection| collection.share.unwrap_or(0.0));
+        let chances = chances(shares);
+        // What is above all of them is the last one's.
+        let ends = chances.iter().map(|end| u128::from(*end)).chain([1 << 64]);
+        let before = [0].into_iter().chain(chances.iter().map(|end| u128::from(*end)));
+        let words = ends.zip(before).map(|(end, start)| end - start).collect();
+        Ok(Some(words))
+    }
+
     /// The collections that the study consists of, if its plan is complete and keeps to its budget.
-    pub(crate) fn collections(&self) -> Result<Vec<Collection>> {
+    ///
+    /// # Errors
+    /// It is not, or does not.
+    pub fn collections(&self) -> Result<Vec<Collection>> {
         self.planned().map_err(|problem| problem.found_in(&self.source))
     }
 
@@ -411,6 +440,18 @@ fn refused(group: &Group, error: &Error) -> StudyProblem {
 fn built(group: &Group, spec: &ProtocolSpec) -> Result<Protocol, StudyProblem> {
     let named = Written::from(spec.clone()).check(&PriorSpec::Jeffreys);
     Ok(named.map_err(|error| refused(group, &error))?.protocol)
+}
+
+/// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
+pub(super) fn chances(shares: impl Iterator<Item = f64>) -> Vec<u64> {
+    let sums = shares.scan(0.0, |sum, share| {
+        *sum += share;
+        Some(*sum)
+    });
+    // A conversion to a whole number ends at the largest one.
+    let mut chances: Vec<u64> = sums.map(|sum| (sum * 2f64.powi(64)) as u64).collect();
+    chances.pop();
+    chances
 }
 
 /// Refuses standard output where a directory is needed.

@@ -43,7 +43,7 @@ pub use file::{
     Edge, Joint, Noise, Plan, PlannedCollection, Question, Strategy, StudyFile, VERSION, read_study,
     study_schema,
 };
-pub use groups::{Group, MAX_CELLS, Study};
+pub use groups::{Collection, Group, MAX_CELLS, Study};
 pub use plan::{
     CollectionPlan, OtherProtocol, PlanJob, PlanReport, PlanRequest, PlannedRounds, PlannedStrategy,
     TableError,

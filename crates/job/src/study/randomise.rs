@@ -18,7 +18,7 @@ use sottovoce_collect::randomise::{Batches, Generator, Memoised, Randomiser, Ran
 use sottovoce_collect::{Domain, Error as CollectError, Layout, Memo, Replacement, ValueProblem};
 
 use super::file::{Strategy, StudyFile};
-use super::groups::{Collection, Group, Permanent, Study, check_directory, together};
+use super::groups::{Collection, Group, Permanent, Study, chances, check_directory, together};
 use super::problem::StudyProblem;
 use crate::contract::{Number, Whole, number, optional_whole};
 use crate::error::Result;
@@ -474,17 +474,9 @@ impl RandomiseStudyJob {
         self.study.groups.iter().enumerate().map(drawn).collect()
     }
 
-    /// Multiples of `2^−64` below which a random word chooses a collection; what is above all of them chooses the last.
+    /// Where a random word chooses a collection.
     fn chances(&self) -> Vec<u64> {
-        let shares = self.streams.iter().map(|stream| stream.collection.share.unwrap_or(0.0));
-        let sums = shares.scan(0.0, |sum, share| {
-            *sum += share;
-            Some(*sum)
-        });
-        // A conversion to a whole number ends at the largest one.
-        let mut chances: Vec<u64> = sums.map(|sum| (sum * 2f64.powi(64)) as u64).collect();
-        chances.pop();
-        chances
+        chances(self.streams.iter().map(|stream| stream.collection.share.unwrap_or(0.0)))
     }
 }
 

@@ -1,0 +1,83 @@
+//! What can keep a service from starting or from ending as it should.
+
+use std::io;
+use std::net::SocketAddr;
+
+use thiserror::Error;
+
+use crate::store::StoreProblem;
+
+/// What went wrong.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The study is not valid.
+    #[error(transparent)]
+    Job(#[from] sottovoce_job::Error),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreProblem),
+    /// The address is taken, or not one of this machine.
+    #[error("{address}: cannot be listened on: {error}")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A file that cannot be read or written.
+    #[error("{file}: {error}")]
+    File {
+        /// The file.
+        file: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A token that could be guessed.
+    #[error(
+        "{file}: a token has at least {MIN_TOKEN} characters, all of them letters, digits, `-`, `.` or `_`"
+    )]
+    Token {
+        /// The file.
+        file: String,
+    },
+    /// More collections than a service takes.
+    #[error("a service takes at most {max} collections; the study has {found}")]
+    TooManyCollections {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        max: usize,
+    },
+    /// A protocol that no client can draw with whole numbers.
+    #[error("{collection}: {error}")]
+    Client {
+        /// The collection.
+        collection: String,
+        /// Why not.
+        error: sottovoce_client::Error,
+    },
+    /// The system gives no thread or no randomness.
+    #[error("the system failed: {0}")]
+    System(io::Error),
+}
+
+/// Fewest characters of a token.
+pub const MIN_TOKEN: usize = 20;
+
+/// What a service answers to the program that runs it.
+pub type Result<T = ()> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Whether what the user wrote is wrong, rather than the system.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Error::Token { .. }
+            | Error::Client { .. }
+            | Error::TooManyCollections { .. }
+            | Error::Address { .. } => true,
+            Error::Store(problem) => !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed),
+            Error::Job(_) | Error::File { .. } | Error::System(_) => false,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The study as it is published: for clients, which draw with its whole numbers, and for the page of participants.
+
+use serde::Serialize;
+use sottovoce_client::Published;
+use sottovoce_job::study::{Edge, Question, Strategy};
+
+use crate::http::MAX_BATCH;
+use crate::problem::{Error, Result};
+use crate::served::{Asked, Served};
+
+#[derive(Serialize)]
+struct Publication<'s> {
+    format: &'static str,
+    version: u32,
+    strategy: Strategy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<u64>,
+    questions: Vec<PublishedQuestion<'s>>,
+    collections: Vec<PublishedCollection<'s>>,
+    limits: Limits,
+}
+
+#[derive(Serialize)]
+struct PublishedQuestion<'s> {
+    name: &'s str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'s [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bins: Option<&'s [Edge]>,
+}
+
+#[derive(Serialize)]
+struct PublishedCollection<'s> {
+    name: &'s str,
+    questions: Vec<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
+    published: Published,
+}
+
+#[derive(Serialize)]
+struct Limits {
+    reports: usize,
+}
+
+/// The study as JSON.
+///
+/// # Errors
+/// A protocol cannot be drawn with whole numbers.
+pub fn publication(served: &Served) -> Result<String> {
+    let file = &served.study.file;
+    // There are no collections without a strategy.
+    let strategy = file.plan.strategy.unwrap_or(Strategy::Split);
+    let words = served.study.words()?;
+    let mut collections = Vec::new();
+    for (at, asked) in served.collections.iter().enumerate() {
+        let group = &served.study.groups[at];
+        collections.push(PublishedCollection {
+            name: &asked.name,
+            questions: served.study.questions(group).map(|question| question.name.as_str()).collect(),
+            words: words.as_ref().map(|words| words[at].to_string()),
+            published: published(asked)?,
+        });
+    }
+    let publication = Publication {
+        format: "sottovoce study",
+        version: 1,
+        strategy,
+        round: served.round,
+        questions: file.questions.iter().map(question).collect(),
+        collections,
+        limits: Limits { reports: MAX_BATCH },
+    };
+    serde_json::to_string(&publication).map_err(|error| Error::System(error.into()))
+}
+
+fn question(question: &Question) -> PublishedQuestion<'_> {
+    PublishedQuestion {
+        name: &question.name,
+        text: question.text.as_deref(),
+        labels: question.labels.as_deref(),
+        bins: question.bins.as_deref(),
+    }
+}
+
+/// The protocol with the whole numbers that clients draw with.
+fn published(asked: &Asked) -> Result<Published> {
+    let (identity, named) = (&asked.protocol.identity, &asked.protocol.named);
+    let published = Published::new(&named.protocol, &identity.specification, named.labels.as_deref());
+    published.map_err(|error| Error::Client { collection: asked.name.clone(), error })
+}
