@@ -34,31 +34,29 @@ fn main() {
     if wanted("oue") {
         unary_encoding(128, 100_000, 1.0);
     }
-    if wanted("large") && full() {
+    if wanted("block") {
+        let cpu =
+            chains("block, v = 1453, k = 364", &Protocol::block(1024, 1453, 364, 1.0).unwrap(), 1_000_000);
+        quotable(
+            "posterior.block",
+            rounded(cpu),
+            "CPU time of the posterior of a block design by Markov chains, adaptive prior: 1024 values, a million reports, epsilon = 1",
+        );
+    }
+    if wanted("lh") && full() {
         chains("LH, g = 4", &Protocol::lh(1024, 4, 1.0).unwrap(), 1_000_000);
-        chains("quadratic residues modulo 1019, as a matrix", &residues(1019, 1.0), 1_000_000);
     }
 }
 
-/// The protocol that reports `y` with probability proportional to `e^ε` if `x − y` is a square modulo a prime,
-/// and to 1 otherwise.
-fn residues(prime: usize, epsilon: f64) -> Protocol {
-    let squares: std::collections::BTreeSet<usize> = (1..prime).map(|x| x * x % prime).collect();
-    let unit = 1.0 / (squares.len() as f64 * epsilon.exp() + (prime - squares.len()) as f64);
-    let entry = |y: usize, x: usize| {
-        if squares.contains(&((x + prime - y) % prime)) { unit * epsilon.exp() } else { unit }
-    };
-    Protocol::matrix((0..prime).map(|y| (0..prime).map(|x| entry(y, x)).collect()).collect()).unwrap()
-}
-
-/// Prints what Markov chains take under the adaptive prior.
-fn chains(name: &str, protocol: &Protocol, n: usize) {
+/// Prints what Markov chains take under the adaptive prior, and gives their CPU time.
+fn chains(name: &str, protocol: &Protocol, n: usize) -> Duration {
     let (tallies, a) = (simulated(protocol, n), protocol.inputs());
     let prior = Prior::adaptive(a).unwrap();
     let ((wall, found), cpu) =
         with_cpu(|| posterior(protocol, &prior, &tallies, &PosteriorOptions::default()).unwrap());
     println!("{name}, a = {a}, n = {n}, eps = 1, adaptive: {cpu:.1?} CPU, {wall:.1?}, {}", memory());
     println!("  {:?}", found.diagnostics);
+    cpu
 }
 
 /// Frequencies that fall like those of words: `1/(x + 3)`.
@@ -125,6 +123,7 @@ fn many_reports(a: usize) -> f64 {
     ratio
 }
 
+/// Under a fixed prior, and under the adaptive one, which is the default for many values.
 fn unary_encoding(a: usize, n: usize, epsilon: f64) {
     let (protocol, prior) = (Protocol::oue(a, epsilon).unwrap(), Prior::jeffreys(a).unwrap());
     let tallies = simulated(&protocol, n);
@@ -132,16 +131,15 @@ fn unary_encoding(a: usize, n: usize, epsilon: f64) {
         "OUE a = {a}, n = {n}, eps = {epsilon}, Jeffreys, {} different patterns",
         tallies.counts().len()
     );
-    let options = PosteriorOptions { unconverged: true, ..PosteriorOptions::default() };
+    let options = PosteriorOptions::default();
     let ((wall, found), cpu) = with_cpu(|| posterior(&protocol, &prior, &tallies, &options).unwrap());
     println!("  {:?}", found.diagnostics.unwrap());
+    println!("  {cpu:.1?} CPU, {wall:.1?}, {}", memory());
     quotable(
         "posterior.oue",
-        rounded(cpu),
-        "CPU time of the posterior of OUE by Markov chains: 128 values, 100,000 reports, epsilon = 1",
+        rounded(chains("OUE", &protocol, n)),
+        "CPU time of the posterior of OUE by Markov chains, adaptive prior: 128 values, 100,000 reports, epsilon = 1",
     );
-    println!("  {cpu:.1?} CPU, {wall:.1?}, {}", memory());
-    chains("OUE", &protocol, n);
 }
 
 fn with_cpu<T>(call: impl FnOnce() -> T) -> ((Duration, T), Duration) {

@@ -9,8 +9,9 @@
 //!
 //! # Accuracy
 //! The normal distribution is that of many reports. `tests/supports.rs` asks that 90 % intervals hold the truth in 88
-//! to 92 % of simulated collections of 2,000 reports and more; so far only its short form was run (20 collections of
-//! OUE, 10 values: 88.0 and 90.5 %).
+//! to 92 % of simulated collections of 2,000 reports and more. With 40 collections for each of two parameters of the
+//! prior, OUE, local hash and subset selection on 10 and 20 values were found between 88.2 and 92.5 % (a standard
+//! error of 1.0 to 1.8 %), 89.7 % on average. The long form, with 200 collections and up to 64 values, was not run.
 
 use crate::numerics::parallel::*;
 use chacha20::ChaCha8Rng;
