@@ -36,7 +36,7 @@ enum Each {
     /// It is the permanent report.
     Same,
     /// From the number of the permanent report's output.
-    Output { permanent: Protocol, each: Randomiser },
+    Output { permanent: Box<Protocol>, each: Randomiser },
     /// Each bit from that bit, by a protocol on two values.
     Bits { inputs: usize, bit: Randomiser },
     /// Each part from that part.
@@ -102,7 +102,7 @@ impl Each {
             (Protocol::Composition(steps), each) => Each::of(steps.last(), each),
             (permanent, each) => {
                 Protocol::composition(vec![permanent.clone(), each.clone()])?;
-                Ok(Each::Output { permanent: permanent.clone(), each: Randomiser::new(each)? })
+                Ok(Each::Output { permanent: Box::new(permanent.clone()), each: Randomiser::new(each)? })
             }
         }
     }

@@ -353,7 +353,8 @@ impl Study {
             return Err(StudyProblem::NotPlanned);
         }
         let (level, allowed) = (together(strategy, &levels), self.round_epsilon());
-        if !(level <= allowed * ROUNDED) {
+        let within = level <= allowed * ROUNDED;
+        if !within {
             return Err(StudyProblem::AboveBudget { level, allowed });
         }
         let (level, allowed) = (together(strategy, &permanent), plan.epsilon);
@@ -398,8 +399,7 @@ impl Study {
         };
         let permanent = || {
             let protocol = identified(planned.protocols.clone())?;
-            let then =
-                planned.then.iter().map(|spec| Ok(built(group, spec)?)).collect::<Result<Vec<_>, _>>()?;
+            let then = planned.then.iter().map(|spec| built(group, spec)).collect::<Result<Vec<_>, _>>()?;
             let then = match then.len() {
                 0 => None,
                 1 => then.into_iter().next(),

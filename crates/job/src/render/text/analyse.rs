@@ -49,7 +49,7 @@ pub fn analyse(report: &AnalyseReport) -> Document {
     if report.round.is_some() {
         words += " This is one round by itself: nobody knows which reports of other rounds are from the same person, and none of them is used.";
         if report.noise == Noise::Memoised {
-            words += " The noise of permanent reports is the same in all rounds, so that several rounds err alike, and their mean errs nearly as much as one.";
+            words += " The noise of permanent reports is the same in all rounds: a mean over rounds still has all of it.";
         }
     }
     document.line(Emphasis::Plain, "").paragraph(Emphasis::Faint, 0, WIDTH, &words);
