@@ -124,9 +124,9 @@ async fn counted(
     let tasks = shared_out(portions(known), tasks);
     let mut part = subject.nothing();
     if !tasks.is_empty() {
-        let work = Work { specification: specification.clone(), form: form.clone(), tasks };
+        let work = Work { subject: subject.clone(), tasks };
         let sum = merge().call(vec![lit(specification), lit(form), col(PART)]);
-        let plan = context.read_table(Arc::new(Parts(Arc::new(work))))?.aggregate(vec![], vec![sum])?;
+        let plan = context.read_table(Arc::new(Parts(work)))?.aggregate(vec![], vec![sum])?;
         let plan = plan.create_physical_plan().await?;
         for batch in execute(context, plan, arguments.scheduler.as_deref()).await? {
             for bytes in batch.column(0).as_binary::<i32>().iter().flatten() {

@@ -27,7 +27,7 @@ fn two_executors_give_the_tallies_of_one_machine() {
     bytes[1500] ^= 1;
     std::fs::write(&damaged, &bytes).unwrap();
     let said = desk.refusal(&[days.to_str().unwrap(), "--scheduler", &cluster.address]);
-    assert!(said.contains("007.parquet") && said.contains("damaged") && said.len() < 300, "{said}");
+    assert!(said.contains("007.parquet") && said.contains("was changed") && said.len() < 300, "{said}");
     let (groups, numbers) = (desk.path("groups"), desk.path("numbers.parquet"));
     desk::foreign(&numbers, 5000);
     let by = ["--by", "day", "--protocol", GRR, numbers.to_str().unwrap(), "--scheduler", &cluster.address];

@@ -59,7 +59,7 @@ fn what_one_machine_refuses_is_refused() {
     let mut changed = whole.clone();
     changed[900] ^= 4;
     std::fs::write(day("002.parquet"), &changed).unwrap();
-    refused("002.parquet", "damaged");
+    refused("002.parquet", "was changed");
     std::fs::write(day("002.parquet"), &whole).unwrap();
 
     std::fs::copy(day("001.parquet"), day("copy.parquet")).unwrap();

@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 pub const GRR: &str = "grr:a=64,eps=1";
 pub const OUE: &str = "oue:a=128,eps=1";
-pub const LH: &str = "olh:a=20,eps=1";
+pub const LH: &str = "lh:a=20,eps=1";
 
 pub fn identified(protocol: &str) -> Identified {
     Identified::written(&read_protocol(protocol).unwrap()).unwrap()
