@@ -39,6 +39,7 @@ from ._jobs import (
     users,
 )
 from ._native import Reports, __version__
+from ._partial import PartialTally
 from ._posterior import Posterior, Quantity
 from ._protocol import (
     Protocol,
@@ -71,6 +72,7 @@ __all__ = [
     "Interrupted",
     "JobReport",
     "Metrics",
+    "PartialTally",
     "Posterior",
     "Protocol",
     "Quantity",

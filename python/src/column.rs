@@ -50,6 +50,26 @@ impl Column {
         }
     }
 
+    /// Whether the column is of a type that holds reports.
+    pub(crate) fn is_readable(&self, layout: &Layout, text: bool) -> bool {
+        self.chunks.iter().all(|chunk| reports(chunk, layout, text).is_some())
+    }
+
+    /// Hands on how many rows there are, and what reads the report in each. Rows of arrays that hold no reports cannot be read.
+    pub(crate) fn reader<T>(
+        &self,
+        layout: &Layout,
+        text: bool,
+        count: impl FnOnce(usize, &(dyn Fn(usize, &mut [u8]) -> Result<(), Reason> + Sync)) -> T,
+    ) -> T {
+        let readers: Vec<_> = self.chunks.iter().map(|chunk| reports(chunk, layout, text)).collect();
+        let places = self.places();
+        count(self.len(), &|row, bytes| {
+            let (chunk, row) = places(row);
+            readers[chunk].as_ref().map_or(Err(Reason::Length), |read| read(row, bytes))
+        })
+    }
+
     /// The column that a Python object holds. `name` chooses one of a table.
     pub(crate) fn read(object: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<Self> {
         let py = object.py();
@@ -269,10 +289,10 @@ where
 }
 
 /// Writes the report in a row of an array.
-pub(crate) type ReadReport<'a> = Box<dyn Fn(usize, &mut [u8]) -> Result<(), Reason> + Send + Sync + 'a>;
+type ReadReport<'a> = Box<dyn Fn(usize, &mut [u8]) -> Result<(), Reason> + Send + Sync + 'a>;
 
-/// How to read the reports of an array; nothing if it cannot hold reports.
-pub(crate) fn reports<'a>(array: &'a dyn Array, layout: &'a Layout) -> Option<ReadReport<'a>> {
+/// How to read the reports of an array; nothing if it cannot hold reports. With `text`, bytes are the text of a report, as in a column of bytes of a Parquet file.
+fn reports<'a>(array: &'a dyn Array, layout: &'a Layout, text: bool) -> Option<ReadReport<'a>> {
     macro_rules! whole {
         ($kind:ty) => {{
             let values = array.as_primitive::<$kind>();
@@ -298,7 +318,16 @@ pub(crate) fn reports<'a>(array: &'a dyn Array, layout: &'a Layout) -> Option<Re
             Box::new(move |row: usize, bytes: &mut [u8]| text_report(values.value(row), layout, bytes))
         }};
     }
+    macro_rules! spelled {
+        ($values:expr) => {{
+            let values = $values;
+            Box::new(move |row: usize, bytes: &mut [u8]| layout.read_text(values.value(row), bytes))
+        }};
+    }
     let read: ReadReport<'a> = match array.data_type() {
+        DataType::Binary if text => spelled!(array.as_binary::<i32>()),
+        DataType::LargeBinary if text => spelled!(array.as_binary::<i64>()),
+        DataType::BinaryView if text => spelled!(array.as_binary_view()),
         DataType::Int8 => whole!(Int8Type),
         DataType::Int16 => whole!(Int16Type),
         DataType::Int32 => whole!(Int32Type),

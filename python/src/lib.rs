@@ -1,13 +1,14 @@
 //! `sottovoce._native`, the compiled part of the Python package.
 //!
 //! A job goes through the contract of every front end: request as JSON → check → run → report (`run.rs`). Columns of values and reports take a way of
-//! their own, without JSON: Arrow, numpy and lists become columns (`column.rs`), are randomised (`protocol.rs`) and counted (`tally.rs`). No Arrow type goes
+//! their own, without JSON: Arrow, numpy and lists become columns (`column.rs`), are randomised (`protocol.rs`) and counted (`tally.rs`; `partial.rs` where several workers count). No Arrow type goes
 //! further than this crate.
 //!
 //! Nothing here is for users: the modules in `python/sottovoce` are.
 
 mod column;
 mod errors;
+mod partial;
 mod protocol;
 mod reports;
 mod run;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 /// The compiled part of sottovoce.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::partial::{PartialTally, check_header};
     #[pymodule_export]
     use crate::protocol::Protocol;
     #[pymodule_export]

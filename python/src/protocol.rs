@@ -11,7 +11,7 @@ use sottovoce_collect::{Domain, Error as CollectError, Layout, ValueProblem};
 use sottovoce_job::{Error, Identified, ProtocolSpec, Source, Written, read_protocol};
 
 use crate::column::{Column, inputs, text, type_name};
-use crate::errors::{bad_value, exception};
+use crate::errors::{bad_value, exception, invalid};
 use crate::reports::Reports;
 use crate::run::counted;
 
@@ -20,6 +20,18 @@ pub(crate) struct Known {
     pub identified: Identified,
     pub domain: Domain,
     pub layout: Layout,
+}
+
+impl Known {
+    /// Refuses reports of a protocol with another fingerprint.
+    pub(crate) fn refuse_other(&self, py: Python<'_>, fingerprint: &str) -> PyResult<()> {
+        match fingerprint == self.identified.identity.fingerprint {
+            true => Ok(()),
+            false => {
+                Err(invalid(py, "the reports are of another protocol, or of one with other labels", None))
+            }
+        }
+    }
 }
 
 /// A protocol.
@@ -45,7 +57,7 @@ type Randomised = Result<(Vec<u8>, u64), (usize, ValueProblem)>;
 
 impl Protocol {
     fn randomiser(&self, py: Python<'_>) -> PyResult<Arc<Randomiser>> {
-        self.randomiser.clone().map_err(|reason| crate::errors::invalid(py, &reason, None))
+        self.randomiser.clone().map_err(|reason| invalid(py, &reason, None))
     }
 
     /// The input that one value names.

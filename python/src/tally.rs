@@ -12,10 +12,12 @@ use pyo3::types::PyBytes;
 use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::header::Header;
 use sottovoce_collect::tally::Counts;
-use sottovoce_collect::{Error as CollectError, Form, Replacement, Tally as Counted, write_tallies};
+use sottovoce_collect::{
+    Error as CollectError, Form, Rejections, Replacement, Tally as Counted, write_tallies,
+};
 use sottovoce_job::{Identified, Request, Source, read_tally};
 
-use crate::column::{Column, reports, text};
+use crate::column::{Column, text};
 use crate::errors::{exception, invalid};
 use crate::protocol::{Known, Protocol, not_a};
 use crate::reports::Reports;
@@ -42,7 +44,7 @@ impl State {
     }
 }
 
-fn form_named(py: Python<'_>, name: &str) -> PyResult<Form> {
+pub(crate) fn form_named(py: Python<'_>, name: &str) -> PyResult<Form> {
     match name {
         "auto" => Ok(Form::Automatic),
         "patterns" => Ok(Form::Patterns),
@@ -51,12 +53,46 @@ fn form_named(py: Python<'_>, name: &str) -> PyResult<Form> {
     }
 }
 
+pub(crate) fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Automatic => "auto",
+        Form::Patterns => "patterns",
+        Form::Supports => "supports",
+    }
+}
+
+/// How many reports were rejected, by reason.
+pub(crate) fn reasons(rejections: &Rejections) -> BTreeMap<String, u64> {
+    let name =
+        |reason: &_| serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
+    rejections.counts.iter().filter_map(|(reason, count)| Some((name(reason)?, *count))).collect()
+}
+
+/// Whether the reports of a column follow from a test seed, if it says so. It must be of a type that holds reports, and of this protocol if it names one.
+pub(crate) fn readable(py: Python<'_>, known: &Known, column: &Column, text: bool) -> PyResult<bool> {
+    if !column.is_readable(&known.layout, text) {
+        let kind = column.field.data_type();
+        return Err(PyTypeError::new_err(format!("a column of type {kind} holds no reports")));
+    }
+    let header = column.field.metadata().get(sottovoce_collect::files::report_writer::METADATA);
+    // A header of another version says nothing that we could check.
+    let Some(header) = header.and_then(|text| serde_json::from_str::<Header>(text).ok()) else {
+        return Ok(false);
+    };
+    known.refuse_other(py, &header.fingerprint)?;
+    Ok(header.insecure_test_seed.is_some())
+}
+
 impl Tally {
     fn of(identified: Identified, tally: Counted, form: Form) -> Self {
         let named = &identified.named;
         let domain = sottovoce_collect::Domain::new(named.protocol.inputs(), named.labels.as_deref());
         let layout = sottovoce_collect::Layout::of(&named.protocol);
-        let known = Arc::new(Known { identified, domain, layout });
+        Tally::known(Arc::new(Known { identified, domain, layout }), tally, form)
+    }
+
+    /// What was counted of a protocol.
+    pub(crate) fn known(known: Arc<Known>, tally: Counted, form: Form) -> Self {
         Tally { known, form, state: Arc::new(Mutex::new(State { tally, added: 0 })) }
     }
 
@@ -65,40 +101,16 @@ impl Tally {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn refuse_other(&self, py: Python<'_>, fingerprint: &str) -> PyResult<()> {
-        match fingerprint == self.known.identified.identity.fingerprint {
-            true => Ok(()),
-            false => {
-                Err(invalid(py, "the reports are of another protocol, or of one with other labels", None))
-            }
-        }
-    }
-
     fn add(&self, py: Python<'_>, column: Column, allow_copies: bool) -> PyResult<()> {
+        let insecure = readable(py, &self.known, &column, false)?;
         let (known, state, rows) = (self.known.clone(), self.state.clone(), column.len());
-        if column.chunks.iter().any(|chunk| reports(chunk, &known.layout).is_none()) {
-            let kind = column.field.data_type();
-            return Err(PyTypeError::new_err(format!("a column of type {kind} holds no reports")));
-        }
-        let header = column.field.metadata().get(sottovoce_collect::files::report_writer::METADATA);
-        // A header of another version says nothing that we could check.
-        let header = header.and_then(|text| serde_json::from_str::<Header>(text).ok());
-        if let Some(header) = &header {
-            self.refuse_other(py, &header.fingerprint)?;
-        }
-        let insecure = header.is_some_and(|header| header.insecure_test_seed.is_some());
         counted(py, rows, move |watch| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let name = state.next_name("update");
-            let readers: Vec<_> =
-                column.chunks.iter().filter_map(|chunk| reports(chunk, &known.layout)).collect();
-            let places = column.places();
-            let report = |row: usize, bytes: &mut [u8]| {
-                let (chunk, row) = places(row);
-                readers[chunk](row, bytes)
-            };
             state.tally.ledger.allow_copies = allow_copies;
-            state.tally.add_column(&name, rows, report, &|progress| watch.hear(progress))?;
+            column.reader(&known.layout, false, |rows, report| {
+                state.tally.add_column(&name, rows, report, &|progress| watch.hear(progress))
+            })?;
             state.tally.insecure |= insecure;
             Ok(())
         })
@@ -114,7 +126,7 @@ impl Tally {
         let form = form_named(py, form)?;
         let known = protocol.known.clone();
         let tally = Counted::new(&known.identified.named.protocol, form);
-        Ok(Tally { known, form, state: Arc::new(Mutex::new(State { tally, added: 0 })) })
+        Ok(Tally::known(known, tally, form))
     }
 
     /// The tally in the text of a tallies file. Patterns stay patterns, however many there are.
@@ -161,7 +173,7 @@ impl Tally {
     ) -> PyResult<()> {
         if let Ok(reports) = reports.cast::<Reports>() {
             let reports = reports.get();
-            self.refuse_other(py, reports.fingerprint_text())?;
+            self.known.refuse_other(py, reports.fingerprint_text())?;
             let column = Column::of_bytes(py, reports.bytes().clone(), self.known.layout.length())?;
             self.add(py, column, allow_copies)?;
             self.state().tally.insecure |= reports.seed.is_some();
@@ -205,7 +217,7 @@ impl Tally {
     /// Adds what another tally has counted.
     #[pyo3(signature = (other, *, allow_copies=false))]
     fn merge(&self, py: Python<'_>, other: &Tally, allow_copies: bool) -> PyResult<()> {
-        self.refuse_other(py, &other.known.identified.identity.fingerprint)?;
+        self.known.refuse_other(py, &other.known.identified.identity.fingerprint)?;
         let counted = other.state().tally.clone();
         let mut state = self.state();
         let name = state.next_name("tally");
@@ -216,8 +228,7 @@ impl Tally {
     /// A copy, which counts on its own.
     fn copy(&self) -> Self {
         let tally = self.state().tally.clone();
-        let state = Arc::new(Mutex::new(State { tally, added: 0 }));
-        Tally { known: self.known.clone(), form: self.form, state }
+        Tally::known(self.known.clone(), tally, self.form)
     }
 
     /// The number of reports.
@@ -229,10 +240,7 @@ impl Tally {
     /// How many reports were rejected, by reason.
     #[getter]
     fn rejected(&self) -> BTreeMap<String, u64> {
-        let counts = &self.state().tally.rejections.counts;
-        let name =
-            |reason: &_| serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
-        counts.iter().filter_map(|(reason, count)| Some((name(reason)?, *count))).collect()
+        reasons(&self.state().tally.rejections)
     }
 
     /// Whether some of the reports follow from a test seed.
@@ -250,11 +258,7 @@ impl Tally {
     /// What is to be kept: `auto`, `patterns` or `supports`.
     #[getter]
     fn form(&self) -> &'static str {
-        match self.form {
-            Form::Automatic => "auto",
-            Form::Patterns => "patterns",
-            Form::Supports => "supports",
-        }
+        form_name(self.form)
     }
 
     /// The canonical JSON of the protocol.

@@ -27,7 +27,7 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/beyond-one-machine.md", "python/README.md"])
 def test_the_lines_of_a_page_work_as_printed(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -12,14 +12,15 @@ mod python;
 mod quotes;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests, those of the Python package too;
-                                        --full adds the long statistical tests and much more fuzzing
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests, those of the Python package and of
+                                        Spark, Dask, DuckDB and Polars too;
+                                        --full adds the long statistical tests, much more fuzzing, Ray and Daft
        cargo xtask licences             checks the licences of all dependencies
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
                                         exit code 1 if there are any, 3 if it could not check
        cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
        cargo xtask wheel                builds the wheel of the Python package in target/wheels, with maturin
-       cargo xtask python               builds it and runs the tests of the Python package alone
+       cargo xtask python [--full]      builds it and runs the tests of the Python package and of the engines alone
        cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
                                         approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["advisories"] => return advisories::check(),
         ["wheel"] => python::wheel(),
         ["python"] => python::test(false),
+        ["python", "--full"] => python::test(true),
         ["package"] => package::check(false),
         ["package", "--verify"] => package::check(true),
         _ => {

@@ -69,7 +69,9 @@ impl Segments {
         let before = self.0.range(..=first).next_back();
         match before.filter(|(start, segment)| **start + segment.rows > first) {
             Some(_) => Some(first),
-            None => self.0.range(first..).next().map(|(start, _)| *start).filter(|start| *start < first + rows),
+            None => {
+                self.0.range(first..).next().map(|(start, _)| *start).filter(|start| *start < first + rows)
+            }
         }
     }
 
@@ -221,6 +223,24 @@ impl PartialTally {
         self.batches.extend(other.batches);
         self.tally.merge(other.tally);
         Ok(())
+    }
+
+    /// Forgets where the reports were. The tally is then known by its counts.
+    pub fn forget_places(&mut self) {
+        self.files.clear();
+        self.batches.clear();
+    }
+
+    /// Whether all rows of every file that some are of were counted. `rows` says how many a file has.
+    pub fn is_whole(&self, rows: impl Fn(&str) -> Option<u64>) -> bool {
+        self.files
+            .iter()
+            .all(|(file, segments)| rows(file).is_some_and(|rows| segments.whole(Some(rows)).is_ok()))
+    }
+
+    /// The form of tallies that is wanted.
+    pub fn form(&self) -> Form {
+        self.tally.plan().form
     }
 
     /// The number of reports.

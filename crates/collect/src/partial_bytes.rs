@@ -90,7 +90,9 @@ impl PartialTally {
             write_number(bytes, segments.len() as u64);
             let mut end = 0;
             for (first, Segment { rows, digest }) in segments {
-                [first - end, *rows, digest.reports()].into_iter().for_each(|count| write_number(bytes, count));
+                [first - end, *rows, digest.reports()]
+                    .into_iter()
+                    .for_each(|count| write_number(bytes, count));
                 bytes.extend(digest.remainder().to_be_bytes());
                 end = first + rows;
             }
@@ -278,7 +280,9 @@ fn form_of(number: u8) -> Option<Form> {
 /// The bytes that pairs of hexadecimal digits stand for.
 fn hexadecimal_bytes(digits: &str) -> impl Iterator<Item = u8> {
     let pairs = digits.as_bytes().as_chunks::<2>().0.iter();
-    pairs.map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | (*digit as char).to_digit(16).unwrap_or(0) as u8))
+    pairs.map(|pair| {
+        pair.iter().fold(0, |byte, digit| byte << 4 | (*digit as char).to_digit(16).unwrap_or(0) as u8)
+    })
 }
 
 fn check(bytes: &[u8]) -> [u8; CHECK] {

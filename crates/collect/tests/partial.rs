@@ -72,9 +72,8 @@ fn counted(protocol: &Protocol, form: Form, piece: &Piece, placed: bool) -> Part
 /// Merges parts two by two, as the numbers say, each of them sent as bytes.
 fn merged(protocol: &Protocol, mut parts: Vec<PartialTally>, picks: &[usize]) -> PartialTally {
     let fingerprint = identity().fingerprint;
-    let sent = |part: PartialTally| {
-        PartialTally::from_bytes(&part.to_bytes(), protocol, &fingerprint).unwrap()
-    };
+    let sent =
+        |part: PartialTally| PartialTally::from_bytes(&part.to_bytes(), protocol, &fingerprint).unwrap();
     let mut picks = picks.iter().cycle();
     let mut pick = |parts: &Vec<PartialTally>| picks.next().unwrap() % parts.len();
     while parts.len() > 1 {
@@ -229,7 +228,10 @@ fn rows_are_counted_once_and_none_is_left_out() {
     let mut part = piece(10, 20);
     for (first, rows, row) in [(0, 11, 11), (29, 5, 30), (12, 3, 13), (10, 20, 11), (5, 100, 11)] {
         let (before, other) = (part.to_bytes(), piece(first, rows));
-        assert!(matches!(part.merge(other), Err(Error::RowTwice { row: found, .. }) if found == row), "{first}");
+        assert!(
+            matches!(part.merge(other), Err(Error::RowTwice { row: found, .. }) if found == row),
+            "{first}"
+        );
         assert_eq!(part.to_bytes(), before);
     }
     part.merge(piece(0, 8)).unwrap();
@@ -307,4 +309,20 @@ fn parts_of_other_protocols_and_forms_are_refused() {
     assert!(matches!(refusal(&newer), Error::Partial(PartialProblem::Version { version: 9 })));
     assert!(matches!(refusal(b"{\"n\": 3}"), Error::Partial(PartialProblem::Format)));
     assert!(matches!(refusal(b""), Error::Partial(PartialProblem::Format)));
+}
+
+#[test]
+fn places_can_be_forgotten() {
+    let grr = Protocol::grr(5, 1.0).unwrap();
+    let piece = |first, rows| Piece { file: 0, first, rows };
+    let mut first = counted(&grr, Form::Automatic, &piece(0, 20), true);
+    let rows = |known: u64| move |file: &str| (file == "file 0").then_some(known);
+    assert!(first.is_whole(rows(20)) && !first.is_whole(rows(21)) && !first.is_whole(|_| None));
+    first.merge(counted(&grr, Form::Automatic, &piece(30, 10), true)).unwrap();
+    assert!(!first.is_whole(rows(40)) && !first.is_whole(rows(30)));
+    assert!(matches!(first.clone().finish(false), Err(Error::RowMissing { row: 21, .. })));
+    first.forget_places();
+    assert!(first.is_whole(|_| None) && first.unplaced() == first.n());
+    let batches = first.clone().finish(false).unwrap().ledger.batches();
+    assert_eq!(batches.iter().map(|batch| batch.n).collect::<Vec<_>>(), [first.n()]);
 }
