@@ -10,8 +10,8 @@ use ballista_core::serde::BallistaPhysicalExtensionCodec;
 use datafusion::arrow::array::{AsArray, BinaryArray, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::catalog::{Session, TableProvider};
 use datafusion::catalog::memory::MemorySourceConfig;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -74,7 +74,8 @@ impl Work {
     fn table(&self) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(Schema::new(vec![Field::new("portion", DataType::Utf8, false)]));
         let task = |portions: &Vec<Portion>| {
-            let rows = portions.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<String>>>();
+            let rows =
+                portions.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<String>>>();
             let rows = rows.map_err(|error| DataFusionError::External(error.into()))?;
             Ok(vec![RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(StringArray::from(rows))])?])
         };
@@ -179,19 +180,25 @@ impl ExecutionPlan for Scan {
     fn execute(&self, task: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
         let (subject, runtime) = (self.subject.clone(), context.runtime_env());
         let rows = self.portions.execute(task, context)?;
-        let portions = rows.map_ok(|rows| futures::stream::iter(portions(&rows).map_or_else(
-            |error| vec![Err(error)],
-            |portions| portions.into_iter().map(Ok).collect(),
-        )));
-        let counted = portions.try_flatten().and_then(move |portion| {
-            count(portion, subject.clone(), Arc::clone(&runtime))
+        let portions = rows.map_ok(|rows| {
+            futures::stream::iter(
+                portions(&rows)
+                    .map_or_else(|error| vec![Err(error)], |portions| portions.into_iter().map(Ok).collect()),
+            )
         });
+        let counted = portions
+            .try_flatten()
+            .and_then(move |portion| count(portion, subject.clone(), Arc::clone(&runtime)));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema(), counted)))
     }
 }
 
 /// Counts a portion on a thread that may wait for its bytes.
-async fn count(portion: Portion, subject: Subject, runtime: Arc<RuntimeEnv>) -> DataFusionResult<RecordBatch> {
+async fn count(
+    portion: Portion,
+    subject: Subject,
+    runtime: Arc<RuntimeEnv>,
+) -> DataFusionResult<RecordBatch> {
     let (store, path) = portion.file.locate(&runtime).map_err(Error::marked)?;
     let file = Arc::new(StoredFile::new(store, path, portion.file.length));
     let counted = tokio::task::spawn_blocking(move || counted(&portion, &subject, file));

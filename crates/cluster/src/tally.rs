@@ -88,7 +88,8 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
     let identified = match (given.transpose()?, known.first()) {
         (Some(given), _) => given,
         (None, Some(KnownFile { file, footer, .. })) => {
-            let header = footer.header().ok_or_else(|| CollectError::NoProtocol { file: file.name.clone() })?;
+            let header =
+                footer.header().ok_or_else(|| CollectError::NoProtocol { file: file.name.clone() })?;
             Identified::found(&file.input(), header.specification(), &header.fingerprint)?
         }
         (None, None) => return Err(CollectError::NoFiles { argument: "reports".into() }.into()),
@@ -96,7 +97,11 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
     for KnownFile { file, footer, .. } in known {
         match footer.header() {
             Some(header) => {
-                identified.identity.refuse_other(&file.input(), &header.fingerprint, header.specification())?;
+                identified.identity.refuse_other(
+                    &file.input(),
+                    &header.fingerprint,
+                    header.specification(),
+                )?;
             }
             None if arguments.protocol.is_none() => {
                 return Err(CollectError::NoProtocol { file: file.name.clone() }.into());
@@ -109,7 +114,8 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
 
 /// Whether some file says that its reports follow from a test seed.
 pub(crate) fn is_insecure(known: &[KnownFile]) -> bool {
-    let seeded = |file: &KnownFile| file.footer.header().is_some_and(|header| header.insecure_test_seed.is_some());
+    let seeded =
+        |file: &KnownFile| file.footer.header().is_some_and(|header| header.insecure_test_seed.is_some());
     known.iter().any(seeded)
 }
 

@@ -83,8 +83,7 @@ fn groups_are_tallied_apart() {
     let desk = Desk::new();
     let path = desk.path("numbers.parquet");
     foreign(&path, 5000);
-    let (_, said) =
-        desk.tally(&["--by", "day,version", "--protocol", GRR, path.to_str().unwrap()], "groups");
+    let (_, said) = desk.tally(&["--by", "day,version", "--protocol", GRR, path.to_str().unwrap()], "groups");
     assert!(said.status.success(), "{said:?}");
     let groups: BTreeMap<String, serde_json::Value> = std::fs::read_dir(desk.path("groups"))
         .unwrap()

@@ -32,7 +32,8 @@ pub fn identified(protocol: &str) -> Identified {
 /// Reports of a protocol that follow from a number, one after another.
 pub fn reports(protocol: &str, rows: usize, seed: u64) -> Vec<u8> {
     let layout = Layout::of(&identified(protocol).named.protocol);
-    let (mut all, mut state) = (Vec::with_capacity(rows * layout.length()), seed.wrapping_mul(0x9e37_79b9) | 1);
+    let (mut all, mut state) =
+        (Vec::with_capacity(rows * layout.length()), seed.wrapping_mul(0x9e37_79b9) | 1);
     let mut report = vec![0; layout.length()];
     while all.len() < rows * layout.length() {
         for byte in &mut report {
@@ -128,7 +129,8 @@ impl Desk {
         let (tallies, said) = self.tally(arguments, "refused.json");
         assert!(tallies.is_none() && !said.status.success(), "{said:?}");
         let left = std::fs::read_dir(self.directory.path()).unwrap();
-        let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("refused"));
+        let left =
+            left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("refused"));
         assert_eq!(left.count(), 0);
         String::from_utf8(said.stderr).unwrap()
     }
@@ -163,7 +165,8 @@ pub fn foreign_bytes(path: &Path, bytes: &[u8], length: usize) {
 
 fn save(path: &Path, batch: RecordBatch) {
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(1000)).build();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
