@@ -8,6 +8,8 @@ from typing import Any
 
 from . import _native
 from ._columns import Packed, prepared
+from ._counted import Counted
+from ._native import PartialTally as Native
 from ._footer import File, described
 from ._protocol import Protocol
 from ._tally import Tally
@@ -16,7 +18,7 @@ from .errors import InvalidInput
 __all__ = ["PartialTally"]
 
 
-class PartialTally:
+class PartialTally(Counted):
     """What one worker has counted, and where the reports were: for engines that have the rows of many files on many machines.
 
     >>> import sottovoce as sv
@@ -31,13 +33,15 @@ class PartialTally:
     every file is a batch, as if one machine had counted it. Reports without a ``file`` came from nobody knows where: a tally that has some is known by its counts alone.
     """
 
+    _native: Native
+
     def __init__(self, protocol: Protocol, *, form: str = "auto") -> None:
         if not isinstance(protocol, Protocol):
             raise TypeError(f"a tally is of a Protocol, not of a {type(protocol).__name__}")
         self._native = _native.PartialTally(protocol._native, form)
 
     @classmethod
-    def _of(cls, native: _native.PartialTally) -> PartialTally:
+    def _of(cls, native: Native) -> PartialTally:
         part = cls.__new__(cls)
         part._native = native
         return part
@@ -102,42 +106,12 @@ class PartialTally:
         """A copy, which counts on its own."""
         return PartialTally._of(self._native.copy())
 
-    def __add__(self, other: PartialTally) -> PartialTally:
-        if not isinstance(other, PartialTally):
-            return NotImplemented
-        return self.copy().merge(other)
-
-    def __iadd__(self, other: PartialTally) -> PartialTally:
-        if not isinstance(other, PartialTally):
-            return NotImplemented
-        return self.merge(other)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PartialTally):
             return NotImplemented
         return self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol of the reports."""
-        return Protocol(self._native.specification)
-
-    @property
-    def n(self) -> int:
-        """The number of reports that were counted."""
-        return self._native.n
-
-    @property
-    def rejected(self) -> dict[str, int]:
-        """How many rows hold no report of the protocol, by reason."""
-        return self._native.rejected
-
-    @property
-    def insecure(self) -> bool:
-        """Whether some of the reports follow from a test seed, and tell their values to anybody who knows it."""
-        return self._native.insecure
 
     def finish(self, *, allow_copies: bool = False) -> Tally:
         """The tally. Files that have all their reports in common are refused, unless copies are allowed."""

@@ -77,13 +77,13 @@ class Count(Work):
 
     def counted(self, first: Any, rest: Iterator[Any]) -> Iterator[Any]:
         protocol = self.protocol()
-        whole, groups = Counted(self, protocol), dict[tuple[Any, ...], Counted]()
+        whole, groups = Group(self, protocol), dict[tuple[Any, ...], Group]()
         for batch in _chain(first, rest):
             if self.files is not None or not self.keys:
                 whole.add(batch, MAX_RUNS, "rows are not in the order of their files: tally a DataFrame before it is sorted or shuffled")
             for key, at, rows in self.split(batch):
                 if key not in groups:
-                    groups[key] = Counted(self, protocol, at)
+                    groups[key] = Group(self, protocol, at)
                 groups[key].add(rows, MAX_GROUP_RUNS, None)
         yield self.row(self.missing_keys(first.schema), part=whole.part)
         for group in groups.values():
@@ -110,8 +110,8 @@ class Count(Work):
             yield tuple(value[0].as_py() for value in at), at, chosen
 
 
-class Counted:
-    """A part under way."""
+class Group:
+    """What is counted together: all rows of a partition, or those of a group."""
 
     def __init__(self, work: Count, protocol: Protocol, key: list[Any] | None = None) -> None:
         self.work, self.key = work, key

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._columns import Packed, prepared
+from ._counted import Counted
+from ._native import Tally as Native
 from ._protocol import Protocol
 from ._running import encode
 from .errors import FileError, InvalidInput
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Tally", "merge", "tally"]
 
 
-class Tally:
+class Tally(Counted):
     """How often each output of a protocol was reported.
 
     >>> import sottovoce as sv
@@ -39,13 +41,15 @@ class Tally:
     The same reports are not counted twice: a column of a thousand or more that was counted before is refused, and so is a tally that has a part in common. ``allow_copies`` allows it.
     """
 
+    _native: Native
+
     def __init__(self, protocol: Protocol, *, form: str = "auto") -> None:
         if not isinstance(protocol, Protocol):
             raise TypeError(f"a tally is of a Protocol, not of a {type(protocol).__name__}")
         self._native = _native.Tally(protocol._native, form)
 
     @classmethod
-    def _of(cls, native: _native.Tally) -> Tally:
+    def _of(cls, native: Native) -> Tally:
         tally = cls.__new__(cls)
         tally._native = native
         return tally
@@ -81,42 +85,12 @@ class Tally:
         """A copy, which counts on its own."""
         return Tally._of(self._native.copy())
 
-    def __add__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        return self.copy().merge(other)
-
-    def __iadd__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        return self.merge(other)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
         return bool(self._native == other._native)
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol of the reports."""
-        return Protocol(self._native.specification)
-
-    @property
-    def n(self) -> int:
-        """The number of reports that were counted."""
-        return self._native.n
-
-    @property
-    def rejected(self) -> dict[str, int]:
-        """How many reports were rejected, by reason."""
-        return self._native.rejected
-
-    @property
-    def insecure(self) -> bool:
-        """Whether some of the reports follow from a test seed, and tell their values to anybody who knows it."""
-        return self._native.insecure
 
     @property
     def kept(self) -> str:

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 mod advisories;
 mod bench;
+mod cluster;
 mod javascript;
 mod licences;
 mod package;
@@ -23,6 +24,7 @@ usage: cargo xtask test [--full]        formatting, lints, documentation, licenc
        cargo xtask wheel                builds the wheel of the Python package in target/wheels, with maturin
        cargo xtask python [--full]      builds it and runs the tests of the Python package and of the engines alone
        cargo xtask javascript           runs the tests of the JavaScript client alone
+       cargo xtask cluster [--full]     builds the program for many machines without optimisation, and runs its tests alone
        cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
                                         approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         ["python"] => python::test(false),
         ["python", "--full"] => python::test(true),
         ["javascript"] => javascript::test(),
+        ["cluster"] => cluster::test(&QUICK),
+        ["cluster", "--full"] => cluster::test(&FULL),
         ["package"] => package::check(false),
         ["package", "--verify"] => package::check(true),
         _ => {
@@ -75,22 +79,39 @@ const QUICK: [(&str, &str); 1] = [("PROPTEST_RNG_SEED", "20261115")];
 const FULL: [(&str, &str); 2] = [("SOTTOVOCE_FULL", "1"), ("PROPTEST_CASES", "4096")];
 
 fn test(full: bool) -> bool {
+    let variables: &[(&str, &str)] = if full { &FULL } else { &QUICK };
     step("formatting", &["fmt", "--all", "--check"], &[])
         && step(
             "lints",
-            &["clippy", "--workspace", "--all-targets", "--release", "--quiet", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "--workspace",
+                "--exclude",
+                cluster::PACKAGE,
+                "--all-targets",
+                "--release",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ],
             &[],
         )
         && step(
             "documentation",
-            &["doc", "--workspace", "--no-deps", "--release", "--quiet"],
+            &["doc", "--workspace", "--exclude", cluster::PACKAGE, "--no-deps", "--release", "--quiet"],
             &[("RUSTDOCFLAGS", "-D warnings")],
         )
         && licences::check()
         && package::check(false)
-        && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
+        && step(
+            "tests",
+            &["test", "--workspace", "--exclude", cluster::PACKAGE, "--release", "--quiet"],
+            variables,
+        )
         && python::test(full)
         && javascript::test()
+        && cluster::test(variables)
 }
 
 /// Runs cargo and prints how long it took.

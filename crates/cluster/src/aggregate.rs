@@ -74,7 +74,9 @@ impl AggregateUDFImpl for TallyFunction {
         let text = |at: usize| {
             let literal = arguments.exprs.get(at).and_then(|expr| expr.downcast_ref::<Literal>());
             let text = literal.and_then(|literal| literal.value().try_as_str().flatten());
-            text.ok_or_else(|| DataFusionError::Plan("the protocol and the form of a tally are literal texts".into()))
+            text.ok_or_else(|| {
+                DataFusionError::Plan("the protocol and the form of a tally are literal texts".into())
+            })
         };
         let subject = Subject::read(text(0)?, text(1)?).map_err(Error::marked)?;
         let layout = Layout::of(&subject.identified.named.protocol);
@@ -166,7 +168,9 @@ fn reports(column: &ArrayRef, layout: &Layout) -> DataFusionResult<ReadReport> {
             let values = cast(column, &DataType::Int64)?.as_primitive::<Int64Type>().clone();
             Box::new(move |row, bytes| put(u64::try_from(values.value(row)).ok(), &layout, bytes))
         }
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(cast(column, &DataType::LargeUtf8)?, layout)?,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            text(cast(column, &DataType::LargeUtf8)?, layout)?
+        }
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => text(Arc::clone(column), layout)?,
         _ => return Err(Error::Reported("a column of this type holds no reports".into()).marked()),
     };

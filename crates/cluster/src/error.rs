@@ -20,7 +20,9 @@ pub(crate) enum Error {
     #[error("{0}")]
     Reported(String),
     /// A text that is no URL of a store that is known.
-    #[error("{argument}: is not a URL of a store that is known; they begin with s3://, http://, https:// or file://")]
+    #[error(
+        "{argument}: is not a URL of a store that is known; they begin with s3://, http://, https:// or file://"
+    )]
     Url {
         /// The text.
         argument: String,

@@ -29,9 +29,9 @@ pub(crate) async fn run(
     known: &[KnownFile],
 ) -> Result<()> {
     let groups = counted(arguments, context, subject, known).await?;
-    let (n, rejected) = groups.values().fold((0, 0), |(n, rejected), tally| {
-        (n + tally.n, rejected + tally.rejections.total())
-    });
+    let (n, rejected) = groups
+        .values()
+        .fold((0, 0), |(n, rejected), tally| (n + tally.n, rejected + tally.rejections.total()));
     let rows: u64 = known.iter().map(|file| file.rows).sum();
     if n + rejected != rows {
         return Err(Error::Rows { found: n + rejected, rows });
@@ -51,8 +51,11 @@ async fn counted(
 ) -> Result<BTreeMap<String, Tally>> {
     let urls: Vec<String> = known.iter().map(|file| file.file.url.clone()).collect();
     let options = ParquetReadOptions::default().file_extension("");
-    let keys: Vec<Expr> =
-        arguments.by.iter().map(|name| cast(ident(name), DataType::Utf8).alias(format!("by {name}"))).collect();
+    let keys: Vec<Expr> = arguments
+        .by
+        .iter()
+        .map(|name| cast(ident(name), DataType::Utf8).alias(format!("by {name}")))
+        .collect();
     let one = tally().call(vec![lit(subject.specification()), lit(subject.form_name()), ident(COLUMN)]);
     let plan = context.read_parquet(urls, options).await?.aggregate(keys, vec![one.alias("tally")])?;
     let plan = plan.create_physical_plan().await?;

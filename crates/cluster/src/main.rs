@@ -8,6 +8,7 @@ mod arguments;
 mod error;
 mod groups;
 mod listing;
+mod log;
 mod protocol;
 mod scan;
 mod servers;
@@ -26,6 +27,7 @@ const STACK: usize = 16 << 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    log::start();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build();
     let done = match runtime {
         // The first task runs on a thread of the runtime, too: the main thread's stack is the system's.

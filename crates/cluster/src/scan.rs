@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ballista_core::serde::BallistaPhysicalExtensionCodec;
-use datafusion::arrow::array::BinaryArray;
+use datafusion::arrow::array::{AsArray, BinaryArray, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::catalog::memory::MemorySourceConfig;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -21,12 +22,12 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, Repla
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
-use futures::StreamExt;
+use futures::TryStreamExt;
 use serde::{Deserialize, Serialize};
 use sottovoce_collect::PartialTally;
 use sottovoce_collect::files::parquet_reports::ParquetReports;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::listing::StoredName;
 use crate::protocol::Subject;
 use crate::store::StoredFile;
@@ -43,21 +44,24 @@ pub(crate) struct Portion {
 }
 
 /// What is to be counted, task by task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Work {
-    pub(crate) specification: String,
-    pub(crate) form: String,
+    pub(crate) subject: Subject,
     pub(crate) tasks: Vec<Vec<Portion>>,
 }
 
 /// The work as a table of parts of a tally.
 #[derive(Debug)]
-pub(crate) struct Parts(pub(crate) Arc<Work>);
+pub(crate) struct Parts(pub(crate) Work);
 
-/// The work as a plan.
+/// A plan that turns portions of the work, which are rows of its input, into parts of a tally.
+///
+/// The portions are a table in memory because the scheduler gives each task some partitions of the tables it knows; a source of our own would be
+/// read as a whole by every task.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    work: Arc<Work>,
+    subject: Subject,
+    portions: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
 }
 
@@ -65,13 +69,43 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new(PART, DataType::Binary, false)]))
 }
 
+impl Work {
+    /// The portions as a table: a partition for each task, in each row a portion as JSON.
+    fn table(&self) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let schema = Arc::new(Schema::new(vec![Field::new("portion", DataType::Utf8, false)]));
+        let task = |portions: &Vec<Portion>| {
+            let rows =
+                portions.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<String>>>();
+            let rows = rows.map_err(|error| DataFusionError::External(error.into()))?;
+            Ok(vec![RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(StringArray::from(rows))])?])
+        };
+        let tasks = self.tasks.iter().map(task).collect::<DataFusionResult<Vec<_>>>()?;
+        Ok(MemorySourceConfig::try_new_exec(&tasks, Arc::clone(&schema), None)?)
+    }
+}
+
+/// The portions in a batch of rows.
+fn portions(rows: &RecordBatch) -> DataFusionResult<Vec<Portion>> {
+    let rows = rows.column(0).as_string_opt::<i32>();
+    let rows = rows.ok_or_else(|| DataFusionError::Internal("a portion is a text".into()))?;
+    let read = |row: &str| serde_json::from_str(row).map_err(|error| DataFusionError::External(error.into()));
+    rows.iter().flatten().map(read).collect()
+}
+
 impl Scan {
-    pub(crate) fn new(work: Arc<Work>) -> Self {
-        let partitioning = Partitioning::UnknownPartitioning(work.tasks.len());
+    pub(crate) fn new(subject: Subject, portions: Arc<dyn ExecutionPlan>) -> Self {
+        let tasks = portions.properties().output_partitioning().partition_count();
         let equivalences = EquivalenceProperties::new(schema());
         let (emission, bounds) = (EmissionType::Incremental, Boundedness::Bounded);
+        let partitioning = Partitioning::UnknownPartitioning(tasks);
         let properties = Arc::new(PlanProperties::new(equivalences, partitioning, emission, bounds));
-        Scan { work, properties }
+        Scan { subject, portions, properties }
+    }
+
+    fn over(&self, mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let portions = inputs.pop().filter(|_| inputs.is_empty());
+        let portions = portions.ok_or_else(|| DataFusionError::Internal("a scan has one input".into()))?;
+        Ok(Arc::new(Scan::new(self.subject.clone(), portions)))
     }
 }
 
@@ -93,13 +127,13 @@ impl TableProvider for Parts {
         _: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         // There is one column, and it is always asked for.
-        Ok(Arc::new(Scan::new(Arc::clone(&self.0))))
+        Ok(Arc::new(Scan::new(self.0.subject.clone(), self.0.table()?)))
     }
 }
 
 impl DisplayAs for Scan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SottovoceScan: {} tasks", self.work.tasks.len())
+        f.write_str("SottovoceScan")
     }
 }
 
@@ -113,7 +147,12 @@ impl ExecutionPlan for Scan {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
+        vec![&self.portions]
+    }
+
+    /// The portions are cut well already.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
     }
 
     fn apply_expressions(
@@ -125,39 +164,46 @@ impl ExecutionPlan for Scan {
 
     fn replace_children(
         self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
+        inputs: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        self.over(inputs)
     }
 
     fn with_new_children(
         self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
+        inputs: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        self.over(inputs)
     }
 
     fn execute(&self, task: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
-        let portions = self.work.tasks.get(task).cloned();
-        let portions = portions.ok_or_else(|| DataFusionError::Internal("there is no such task".into()))?;
-        let subject = Subject::read(&self.work.specification, &self.work.form).map_err(crate::error::Error::marked)?;
-        let runtime = context.runtime_env();
-        let counted = futures::stream::iter(portions).then(move |portion| {
-            let (subject, runtime) = (subject.clone(), Arc::clone(&runtime));
-            async move { count(portion, subject, runtime).await }
+        let (subject, runtime) = (self.subject.clone(), context.runtime_env());
+        let rows = self.portions.execute(task, context)?;
+        let portions = rows.map_ok(|rows| {
+            futures::stream::iter(
+                portions(&rows)
+                    .map_or_else(|error| vec![Err(error)], |portions| portions.into_iter().map(Ok).collect()),
+            )
         });
+        let counted = portions
+            .try_flatten()
+            .and_then(move |portion| count(portion, subject.clone(), Arc::clone(&runtime)));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema(), counted)))
     }
 }
 
 /// Counts a portion on a thread that may wait for its bytes.
-async fn count(portion: Portion, subject: Subject, runtime: Arc<RuntimeEnv>) -> DataFusionResult<RecordBatch> {
-    let (store, path) = portion.file.locate(&runtime).map_err(crate::error::Error::marked)?;
+async fn count(
+    portion: Portion,
+    subject: Subject,
+    runtime: Arc<RuntimeEnv>,
+) -> DataFusionResult<RecordBatch> {
+    let (store, path) = portion.file.locate(&runtime).map_err(Error::marked)?;
     let file = Arc::new(StoredFile::new(store, path, portion.file.length));
     let counted = tokio::task::spawn_blocking(move || counted(&portion, &subject, file));
     let part = counted.await.map_err(|error| DataFusionError::Execution(error.to_string()))?;
-    let bytes = part.map_err(crate::error::Error::marked)?.to_bytes();
+    let bytes = part.map_err(Error::marked)?.to_bytes();
     Ok(RecordBatch::try_new(schema(), vec![Arc::new(BinaryArray::from_vec(vec![&bytes]))])?)
 }
 
@@ -188,11 +234,14 @@ impl PhysicalExtensionCodec for Codec {
         context: &TaskContext,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let Some(work) = bytes.strip_prefix(MAGIC) else {
+        let Some(subject) = bytes.strip_prefix(MAGIC) else {
             return self.0.try_decode(bytes, inputs, context, converter);
         };
-        let work: Work = serde_json::from_slice(work).map_err(|error| DataFusionError::External(error.into()))?;
-        Ok(Arc::new(Scan::new(Arc::new(work))))
+        let subject: (String, String) =
+            serde_json::from_slice(subject).map_err(|error| DataFusionError::External(error.into()))?;
+        let subject = Subject::read(&subject.0, &subject.1).map_err(Error::marked)?;
+        let [portions] = inputs else { return Err(DataFusionError::Internal("a scan has one input".into())) };
+        Ok(Arc::new(Scan::new(subject, Arc::clone(portions))))
     }
 
     fn try_encode(
@@ -205,6 +254,7 @@ impl PhysicalExtensionCodec for Codec {
             return self.0.try_encode(node, bytes, converter);
         };
         bytes.extend(MAGIC);
-        serde_json::to_writer(bytes, &*scan.work).map_err(|error| DataFusionError::External(error.into()))
+        let subject = (scan.subject.specification(), scan.subject.form_name());
+        serde_json::to_writer(bytes, &subject).map_err(|error| DataFusionError::External(error.into()))
     }
 }

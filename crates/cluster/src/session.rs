@@ -26,7 +26,9 @@ pub(crate) fn runtime() -> DataFusionResult<Arc<RuntimeEnv>> {
 
 /// The settings of a session, of scheduler and client alike.
 pub(crate) fn config() -> SessionConfig {
-    SessionConfig::new_with_ballista().with_ballista_physical_extension_codec(Arc::new(Codec::default()))
+    // Rows that are dealt out among tasks of one machine would be dealt out again by each task of a cluster.
+    let config = SessionConfig::new_with_ballista().with_round_robin_repartition(false);
+    config.with_ballista_physical_extension_codec(Arc::new(Codec::default()))
 }
 
 /// A state of the engine with our functions.

@@ -44,7 +44,8 @@ fn key(url: &Url) -> String {
 
 fn open(url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
     // A store that does not answer is told of within a minute, not after the three that are usual.
-    let retry = RetryConfig { max_retries: 4, retry_timeout: Duration::from_secs(30), ..RetryConfig::default() };
+    let retry =
+        RetryConfig { max_retries: 4, retry_timeout: Duration::from_secs(30), ..RetryConfig::default() };
     let client = ClientOptions::new().with_allow_http(true).with_timeout(Duration::from_secs(60));
     Ok(match url.scheme() {
         "s3" | "s3a" => {
@@ -96,7 +97,8 @@ impl Block {
     fn part(&self, range: &Range<u64>) -> Option<bytes::Bytes> {
         let end = self.start + self.bytes.len() as u64;
         let inside = self.start <= range.start && range.end <= end;
-        inside.then(|| self.bytes.slice((range.start - self.start) as usize..(range.end - self.start) as usize))
+        inside
+            .then(|| self.bytes.slice((range.start - self.start) as usize..(range.end - self.start) as usize))
     }
 }
 

@@ -88,7 +88,8 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
     let identified = match (given.transpose()?, known.first()) {
         (Some(given), _) => given,
         (None, Some(KnownFile { file, footer, .. })) => {
-            let header = footer.header().ok_or_else(|| CollectError::NoProtocol { file: file.name.clone() })?;
+            let header =
+                footer.header().ok_or_else(|| CollectError::NoProtocol { file: file.name.clone() })?;
             Identified::found(&file.input(), header.specification(), &header.fingerprint)?
         }
         (None, None) => return Err(CollectError::NoFiles { argument: "reports".into() }.into()),
@@ -96,7 +97,11 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
     for KnownFile { file, footer, .. } in known {
         match footer.header() {
             Some(header) => {
-                identified.identity.refuse_other(&file.input(), &header.fingerprint, header.specification())?;
+                identified.identity.refuse_other(
+                    &file.input(),
+                    &header.fingerprint,
+                    header.specification(),
+                )?;
             }
             None if arguments.protocol.is_none() => {
                 return Err(CollectError::NoProtocol { file: file.name.clone() }.into());
@@ -109,7 +114,8 @@ fn subject(arguments: &TallyArguments, known: &[KnownFile]) -> Result<Subject> {
 
 /// Whether some file says that its reports follow from a test seed.
 pub(crate) fn is_insecure(known: &[KnownFile]) -> bool {
-    let seeded = |file: &KnownFile| file.footer.header().is_some_and(|header| header.insecure_test_seed.is_some());
+    let seeded =
+        |file: &KnownFile| file.footer.header().is_some_and(|header| header.insecure_test_seed.is_some());
     known.iter().any(seeded)
 }
 
@@ -124,9 +130,9 @@ async fn counted(
     let tasks = shared_out(portions(known), tasks);
     let mut part = subject.nothing();
     if !tasks.is_empty() {
-        let work = Work { specification: specification.clone(), form: form.clone(), tasks };
+        let work = Work { subject: subject.clone(), tasks };
         let sum = merge().call(vec![lit(specification), lit(form), col(PART)]);
-        let plan = context.read_table(Arc::new(Parts(Arc::new(work))))?.aggregate(vec![], vec![sum])?;
+        let plan = context.read_table(Arc::new(Parts(work)))?.aggregate(vec![], vec![sum])?;
         let plan = plan.create_physical_plan().await?;
         for batch in execute(context, plan, arguments.scheduler.as_deref()).await? {
             for bytes in batch.column(0).as_binary::<i32>().iter().flatten() {

@@ -59,7 +59,7 @@ fn what_one_machine_refuses_is_refused() {
     let mut changed = whole.clone();
     changed[900] ^= 4;
     std::fs::write(day("002.parquet"), &changed).unwrap();
-    refused("002.parquet", "damaged");
+    refused("002.parquet", "was changed");
     std::fs::write(day("002.parquet"), &whole).unwrap();
 
     std::fs::copy(day("001.parquet"), day("copy.parquet")).unwrap();
@@ -83,8 +83,7 @@ fn groups_are_tallied_apart() {
     let desk = Desk::new();
     let path = desk.path("numbers.parquet");
     foreign(&path, 5000);
-    let (_, said) =
-        desk.tally(&["--by", "day,version", "--protocol", GRR, path.to_str().unwrap()], "groups");
+    let (_, said) = desk.tally(&["--by", "day,version", "--protocol", GRR, path.to_str().unwrap()], "groups");
     assert!(said.status.success(), "{said:?}");
     let groups: BTreeMap<String, serde_json::Value> = std::fs::read_dir(desk.path("groups"))
         .unwrap()

@@ -156,7 +156,11 @@ impl PartialTally {
     /// One of the rows was counted already, there are too many reports, or the file cannot be read. Then nothing is counted.
     pub fn add_group(&mut self, name: &str, reports: &ParquetReports, group: usize) -> Result<()> {
         let (first, rows) = (reports.starts()[group], reports.group_rows(group));
-        self.tally.n.checked_add(rows).filter(|n| *n <= MAX_REPORTS).ok_or(sottovoce::Error::TooManyReports)?;
+        self.tally
+            .n
+            .checked_add(rows)
+            .filter(|n| *n <= MAX_REPORTS)
+            .ok_or(sottovoce::Error::TooManyReports)?;
         self.refuse_shared(name, first, rows)?;
         let (mut counted, digest) = reports.tally_group(group, self.tally.plan())?;
         // Examples name a file by its place among inputs, of which a part knows nothing.

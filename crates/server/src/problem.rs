@@ -49,6 +49,9 @@ pub enum Error {
         /// How many there may be.
         max: usize,
     },
+    /// A study whose clients would have to remember permanent reports.
+    #[error("a study with memoised noise cannot be served: the page keeps no permanent reports; use `noise = \"fresh\"`")]
+    Memoised,
     /// A protocol that no client can draw with whole numbers.
     #[error("{collection}: {error}")]
     Client {
@@ -73,6 +76,7 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Error::Token { .. }
+            | Error::Memoised
             | Error::Client { .. }
             | Error::TooManyCollections { .. }
             | Error::Address { .. } => true,

@@ -49,6 +49,9 @@ impl Served {
         if collections.len() > MAX_COLLECTIONS {
             return Err(Error::TooManyCollections { found: collections.len(), max: MAX_COLLECTIONS });
         }
+        if collections.iter().any(|collection| collection.permanent.is_some()) {
+            return Err(Error::Memoised);
+        }
         let asked = |collection: Collection| {
             let protocol = &collection.protocol.named.protocol;
             Ok(Asked {

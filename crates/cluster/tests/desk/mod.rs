@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 pub const GRR: &str = "grr:a=64,eps=1";
 pub const OUE: &str = "oue:a=128,eps=1";
-pub const LH: &str = "olh:a=20,eps=1";
+pub const LH: &str = "lh:a=20,eps=1";
 
 pub fn identified(protocol: &str) -> Identified {
     Identified::written(&read_protocol(protocol).unwrap()).unwrap()
@@ -32,7 +32,8 @@ pub fn identified(protocol: &str) -> Identified {
 /// Reports of a protocol that follow from a number, one after another.
 pub fn reports(protocol: &str, rows: usize, seed: u64) -> Vec<u8> {
     let layout = Layout::of(&identified(protocol).named.protocol);
-    let (mut all, mut state) = (Vec::with_capacity(rows * layout.length()), seed.wrapping_mul(0x9e37_79b9) | 1);
+    let (mut all, mut state) =
+        (Vec::with_capacity(rows * layout.length()), seed.wrapping_mul(0x9e37_79b9) | 1);
     let mut report = vec![0; layout.length()];
     while all.len() < rows * layout.length() {
         for byte in &mut report {
@@ -56,11 +57,23 @@ pub fn reports(protocol: &str, rows: usize, seed: u64) -> Vec<u8> {
 /// A directory with files of reports.
 pub struct Desk {
     pub directory: TempDir,
+    environment: Environment,
+}
+
+/// What the program finds in its environment.
+type Environment = Vec<(String, String)>;
+
+fn environment(of: &[(&str, &str)]) -> Environment {
+    of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 impl Desk {
     pub fn new() -> Self {
-        Desk { directory: tempfile::tempdir().unwrap() }
+        Desk::with(&[])
+    }
+
+    pub fn with(variables: &[(&str, &str)]) -> Self {
+        Desk { directory: tempfile::tempdir().unwrap(), environment: environment(variables) }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -106,7 +119,8 @@ impl Desk {
     pub fn tally(&self, arguments: &[&str], output: &str) -> (Option<Vec<u8>>, Output) {
         let output = self.path(output);
         let _ = std::fs::remove_file(&output);
-        let said = program(&[&["tally", "-o", output.to_str().unwrap()], arguments].concat()).output().unwrap();
+        let mut command = program(&[&["tally", "-o", output.to_str().unwrap()], arguments].concat());
+        let said = command.envs(self.environment.clone()).output().unwrap();
         (std::fs::read(output).ok(), said)
     }
 
@@ -115,7 +129,8 @@ impl Desk {
         let (tallies, said) = self.tally(arguments, "refused.json");
         assert!(tallies.is_none() && !said.status.success(), "{said:?}");
         let left = std::fs::read_dir(self.directory.path()).unwrap();
-        let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("refused"));
+        let left =
+            left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("refused"));
         assert_eq!(left.count(), 0);
         String::from_utf8(said.stderr).unwrap()
     }
@@ -150,12 +165,13 @@ pub fn foreign_bytes(path: &Path, bytes: &[u8], length: usize) {
 
 fn save(path: &Path, batch: RecordBatch) {
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(1000)).build();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
@@ -187,16 +203,22 @@ pub struct Cluster {
     pub executors: Vec<Server>,
     pub address: String,
     work: TempDir,
+    environment: Environment,
 }
 
 impl Cluster {
     pub fn start(executors: usize) -> Self {
+        Cluster::with(executors, &[])
+    }
+
+    pub fn with(executors: usize, variables: &[(&str, &str)]) -> Self {
         let port = free_port();
         let arguments = ["scheduler", "--executor-timeout", "3", "--grace", "5", "--port", &port.to_string()];
         let scheduler = Server::start(&mut program(&arguments));
         wait_for(port);
         let address = format!("127.0.0.1:{port}");
-        let mut cluster = Cluster { scheduler, executors: Vec::new(), address, work: tempfile::tempdir().unwrap() };
+        let (work, environment) = (tempfile::tempdir().unwrap(), environment(variables));
+        let mut cluster = Cluster { scheduler, executors: Vec::new(), address, work, environment };
         (0..executors).for_each(|_| cluster.add_executor());
         cluster
     }
@@ -205,7 +227,7 @@ impl Cluster {
         let (port, commands) = (free_port(), free_port());
         let work = self.work.path().join(port.to_string());
         std::fs::create_dir(&work).unwrap();
-        let executor = Server::start(&mut program(&[
+        let mut command = program(&[
             "executor",
             "--scheduler",
             &self.address,
@@ -217,13 +239,14 @@ impl Cluster {
             "1",
             "--work",
             work.to_str().unwrap(),
-        ]));
+        ]);
+        let executor = Server::start(command.envs(self.environment.clone()));
         wait_for(port);
         self.executors.push(executor);
     }
 }
 
-fn wait_for(port: u16) {
+pub fn wait_for(port: u16) {
     let started = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(started.elapsed() < Duration::from_secs(120), "nobody listens");
