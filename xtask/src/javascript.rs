@@ -30,7 +30,9 @@ pub fn test() -> bool {
     let tested = tested().and_then(|()| up_to_date());
     let seconds = started.elapsed().as_secs_f64();
     match tested {
-        Ok(bytes) => println!("== javascript: passed in {seconds:.0} s; the bundle has {bytes} bytes with gzip"),
+        Ok(bytes) => {
+            println!("== javascript: passed in {seconds:.0} s; the bundle has {bytes} bytes with gzip")
+        }
         Err(Problem::Failed(what)) => {
             println!("== javascript: FAILED in {seconds:.0} s: {what}");
             return false;
@@ -77,19 +79,23 @@ fn up_to_date() -> Result<u64, Problem> {
     };
     let kept = bundle(place())?;
     if bundle(build)? != kept {
-        let what = "clients/js/dist/sottovoce.js is not what its sources give; `npm run build` there makes it";
+        let what =
+            "clients/js/dist/sottovoce.js is not what its sources give; `npm run build` there makes it";
         return Err(Problem::Failed(what.into()));
     }
     let size = compressed().map_err(Problem::Failed)?;
     if size > MOST_BYTES {
-        return Err(Problem::Failed(format!("the bundle has {size} bytes with gzip, more than {MOST_BYTES}")));
+        return Err(Problem::Failed(format!(
+            "the bundle has {size} bytes with gzip, more than {MOST_BYTES}"
+        )));
     }
     Ok(size)
 }
 
 /// The size of the bundle with gzip, as servers send it.
 fn compressed() -> Result<u64, String> {
-    const SIZE: &str = "console.log(require('zlib').gzipSync(require('fs').readFileSync('dist/sottovoce.js')).length)";
+    const SIZE: &str =
+        "console.log(require('zlib').gzipSync(require('fs').readFileSync('dist/sottovoce.js')).length)";
     let output = Command::new("node").args(["-e", SIZE]).current_dir(place()).output();
     let output = output.map_err(|error| error.to_string())?;
     String::from_utf8_lossy(&output.stdout).trim().parse().map_err(|_| "node gives no size".to_owned())

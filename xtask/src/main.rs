@@ -81,6 +81,11 @@ fn test(full: bool) -> bool {
             &[],
         )
         && step(
+            "lints of the client alone",
+            &["clippy", "-p", "sottovoce-client", "--no-default-features", "--release", "--quiet", "--", "-D", "warnings"],
+            &[],
+        )
+        && step(
             "documentation",
             &["doc", "--workspace", "--no-deps", "--release", "--quiet"],
             &[("RUSTDOCFLAGS", "-D warnings")],

@@ -19,13 +19,13 @@ use serde_json::value::RawValue;
 use sottovoce::estimate::{Reports, Supports};
 use sottovoce::{Output, Protocol, Tallies};
 
-use crate::seed;
 use crate::error::{Error, Result};
 use crate::header::Identity;
 use crate::layout::Layout;
 use crate::ledger::Batch;
 use crate::rejection::Reason;
 use crate::seal::{Sealed, seal};
+use crate::seed;
 use crate::tally::{Counts, Tally};
 
 /// Most bytes of a file of tallies: about a million patterns of unary encoding with 150 bits set. No larger ones are written or read.
@@ -530,7 +530,6 @@ mod tests {
             assert!(output(&lh, bad).is_err(), "{bad}");
         }
     }
-
 
     fn read(protocol: &Protocol, counts: &str) -> Result<Tallies> {
         read_tallies(&format!(r#"{{"counts": [{counts}]}}"#), protocol)
