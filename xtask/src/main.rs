@@ -98,6 +98,11 @@ fn test(full: bool) -> bool {
             &[],
         )
         && step(
+            "lints of the client alone",
+            &["clippy", "-p", "sottovoce-client", "--no-default-features", "--release", "--quiet", "--", "-D", "warnings"],
+            &[],
+        )
+        && step(
             "documentation",
             &["doc", "--workspace", "--exclude", cluster::PACKAGE, "--no-deps", "--release", "--quiet"],
             &[("RUSTDOCFLAGS", "-D warnings")],

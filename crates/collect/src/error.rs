@@ -598,24 +598,6 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// The operating system gives no random numbers.
-    #[error("the operating system provides no randomness: {message}")]
-    NoRandomness {
-        /// What it said.
-        message: String,
-    },
-    /// A level that whole multiples of `2^-64` cannot keep.
-    #[error(
-        "{kind} with LDP level {declared} cannot be sampled with 64-bit words: the reports would have level {realised:e}; use a larger level, larger probabilities or fewer inputs"
-    )]
-    NotRealisable {
-        /// The kind of protocol.
-        kind: &'static str,
-        /// The declared level.
-        declared: f64,
-        /// What would be realised.
-        realised: f64,
-    },
     /// A memo that cannot be used.
     #[error("{file}: {problem}")]
     Memo {
@@ -624,9 +606,6 @@ pub enum Error {
         /// What is wrong with it.
         problem: MemoProblem,
     },
-    /// Something else than a permanent report, where a round reports on one.
-    #[error("this is not a permanent report of the protocol")]
-    NotPermanent,
     /// A person who is named twice in a table.
     #[error("{file}: line {line}: this person was named before; each has one line in a round")]
     NamedTwice {
@@ -635,7 +614,7 @@ pub enum Error {
         /// The line, from 1.
         line: u64,
     },
-    /// What a client refuses.
+    /// No randomness, a protocol whose reports cannot be drawn, or no permanent report.
     #[error(transparent)]
     Client(sottovoce_client::Error),
     /// Tallies that do not fit the protocol as a whole, or an input that does not exist.
@@ -645,14 +624,8 @@ pub enum Error {
 
 impl From<sottovoce_client::Error> for Error {
     fn from(error: sottovoce_client::Error) -> Self {
-        use sottovoce_client::Error as E;
         match error {
-            E::NoRandomness { message } => Error::NoRandomness { message },
-            E::NotRealisable { kind, declared, realised } => {
-                Error::NotRealisable { kind, declared, realised }
-            }
-            E::NotPermanent => Error::NotPermanent,
-            E::Protocol(error) => Error::Tallies(error),
+            sottovoce_client::Error::Protocol(error) => Error::Tallies(error),
             other => Error::Client(other),
         }
     }
@@ -661,7 +634,12 @@ impl From<sottovoce_client::Error> for Error {
 impl Error {
     /// Whether the fault is with a file that cannot be written, rather than with the input.
     pub fn is_unwritable(&self) -> bool {
-        matches!(self, Error::Unwritable { .. } | Error::TooManyPatterns { .. } | Error::NoRandomness { .. })
+        matches!(
+            self,
+            Error::Unwritable { .. }
+                | Error::TooManyPatterns { .. }
+                | Error::Client(sottovoce_client::Error::NoRandomness { .. })
+        )
     }
 
     /// Text that the parser refused.

@@ -123,7 +123,7 @@ impl Memo {
         let text = |(layout, report): (&Layout, &Option<Output>)| {
             let Some(report) = report else { return Ok(None) };
             let (mut bytes, mut text) = (vec![0; layout.length()], Vec::new());
-            layout.write(report, &mut bytes).ok_or(Error::NotPermanent)?;
+            layout.write(report, &mut bytes).ok_or(sottovoce_client::Error::NotPermanent)?;
             layout.write_text(&bytes, &mut text);
             Ok(Some(String::from_utf8_lossy(&text).into_owned()))
         };
