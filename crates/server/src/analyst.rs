@@ -86,7 +86,7 @@ impl Analyst {
     }
 
     fn run(&self, served: &Served, store: &dyn Store, live: &Live) {
-        while self.wait() {
+        while self.wait(live) {
             // A store that does not answer shows in the health of the service; until then the last tallies are analysed.
             let _ = live.refresh(store);
             if self.state().latest.as_ref().is_some_and(|latest| latest.n == live.numbers()) {
@@ -105,7 +105,7 @@ impl Analyst {
     }
 
     /// Waits until somebody asks and the last analysis was long enough ago; false if the service ends.
-    fn wait(&self) -> bool {
+    fn wait(&self, live: &Live) -> bool {
         let mut state = self.state();
         loop {
             if state.ended {
@@ -114,6 +114,7 @@ impl Analyst {
             let pause = state.latest.as_ref().zip(state.at).map_or(Duration::ZERO, |(latest, at)| {
                 (latest.took * SHARE_OF_TIME).saturating_sub(at.elapsed())
             });
+            let pause = pause.max(live.rest().unwrap_or_default());
             // Unwrap safety: as above.
             state = match (state.wanted, pause) {
                 (true, Duration::ZERO) => break,

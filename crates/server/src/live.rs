@@ -105,16 +105,18 @@ impl Live {
         }
     }
 
-    /// Counts anew if others write to the store, and enough time has gone by.
+    /// How long nobody should count anew: only if others write to the store too, and then until enough time has gone by.
+    pub fn rest(&self) -> Option<Duration> {
+        let counted = self.counted();
+        self.shared.then(|| (counted.took * SHARE_OF_TIME).saturating_sub(counted.at.elapsed()))
+    }
+
+    /// Counts anew if others write to the store too.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn refresh(&self, store: &dyn Store) -> Result {
-        let due = {
-            let counted = self.counted();
-            self.shared && counted.at.elapsed() >= counted.took * SHARE_OF_TIME
-        };
-        if !due {
+        if !self.shared {
             return Ok(());
         }
         let start = Instant::now();

@@ -148,7 +148,7 @@ fn services_side_by_side_count_each_report_once() {
     });
     let counted = l.iter().chain(&r).filter(|word| *word == "counted").count();
     assert_eq!(counted, 900);
-    assert_eq!(one.results()["collections"][0]["reports"], 1200);
+    one.results_of(1200);
     assert_eq!(one.ask("POST", "/v1/forget").status, 200);
     assert_eq!(other.send(&both[..2]), ["repeated"; 2]);
     assert_eq!(one.ask("POST", "/v1/close").status, 200);

@@ -90,6 +90,18 @@ impl Host {
         panic!("there is no analysis after a minute");
     }
 
+    /// The results, as soon as so many reports are in them: a service that shares its store hears of others' reports a little later.
+    pub fn results_of(&self, n: u64) -> Value {
+        for _ in 0..600 {
+            let results = self.results();
+            if results["collections"][0]["reports"] == n {
+                return results;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("there are no results of {n} reports after a minute");
+    }
+
     /// The fingerprint of a collection's protocol.
     pub fn fingerprint(&self, collection: usize) -> String {
         let study: Value = self.connect().request("GET", "/v1/study", "", b"").unwrap().json();

@@ -7,5 +7,6 @@ mod crash;
 mod database;
 mod guide;
 mod host;
+mod page;
 mod poll;
 mod traces;

@@ -149,8 +149,8 @@ fn reports_are_exported_for_tally_and_forgotten() {
     assert_eq!((refused.status, refused.text().as_str()), (410, "{\"error\":\"closed\"}"));
     assert!(host.end().success());
 
-    let data = at("data");
-    let arguments = [&["serve"], &DRINKS[..], &["--data", &data, "--export", &at("files")]].concat();
+    let (data, files) = (at("data"), at("files"));
+    let arguments = [&["serve"], &DRINKS[..], &["--data", &data, "--export", &files]].concat();
     let (told, code) = sottovoce(&arguments);
     assert_eq!(code, Some(0), "{told}");
     let lines = fs::read_to_string(at("files/answer.csv")).unwrap().lines().count();
