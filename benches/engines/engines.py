@@ -41,17 +41,31 @@ def write(case, n, place):
 # What follows runs in the processes of the engines: from the path of the files to a tally, and when it was ready to begin.
 
 
-def spark(pattern, case):
+def spark_session():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.master("local-cluster[2,1,2048]").config("spark.executor.memory", "2g")
     session = session.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def spark(pattern, case):
     import sottovoce.spark
 
-    ready = time.time()
+    session, ready = spark_session(), time.time()
     return ready, sottovoce.spark.tally(session.read.parquet(os.path.dirname(pattern)))
+
+
+def spark_files(pattern, case):
+    import operator
+
+    import sottovoce as sv
+
+    session, ready = spark_session(), time.time()
+    paths = session.sparkContext.parallelize(sorted(glob(pattern)), FILES)
+    return ready, paths.map(sv.tally).treeReduce(operator.add)
 
 
 def dask(pattern, case):
@@ -95,7 +109,7 @@ def polars(pattern, case):
     return ready, part.check(glob(pattern)).finish()
 
 
-ENGINES = {engine.__name__: engine for engine in (spark, dask, duckdb, polars)}
+ENGINES = {engine.__name__: engine for engine in (spark, spark_files, dask, duckdb, polars)}
 
 
 def engine_process(name, pattern, case, output):

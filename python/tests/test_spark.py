@@ -99,12 +99,15 @@ def test_groups_that_share_files(spark, q, tmp_path):
     assert {key: tally.to_json() for key, tally in again.items()} == {key: tally.to_json() for key, tally in found.items()}
 
 
-def test_the_recipe(spark, days, tmp_path, command):
+def test_the_recipes(spark, tmp_path, command):
     page = (ROOT / "docs/beyond-one-machine.md").read_text(encoding="utf-8")
-    block = re.search(r"```python spark\n(.*?)```", page, re.DOTALL).group(1)
-    names = {"spark": spark}
-    exec(compile(block.replace("/data/", f"{tmp_path}/"), "recipe", "exec"), names)
-    assert saved(names["tally"], tmp_path) == written(command, days, tmp_path) and len(names["days"]) == 4
+    days = [save(GRR, tmp_path / f"days/{day}.parquet", 2000, groups={"day": [day] * 2000}) for day in range(3)]
+    for name in ("spark", "spark files"):
+        block = re.search(rf"```python {name}\n(.*?)```", page, re.DOTALL).group(1)
+        names = {"spark": spark}
+        exec(compile(block.replace("/data/", f"{tmp_path}/"), name, "exec"), names)
+        assert saved(names["tally"], tmp_path) == written(command, days, tmp_path)
+        assert name == "spark files" or set(names["days"]) == {(0,), (1,), (2,)}
 
 
 def test_bad_reports_are_counted_by_reason(spark, tmp_path, command):
