@@ -97,15 +97,14 @@ def file_errors(name: str | None = None) -> Iterator[None]:
     except FileError:
         raise
     except Exception as error:
-        found = _failure(error)
-        if found is None and name is None:
+        problem, file = _failure(error)
+        if file is None and name is None:
             raise
-        problem, file = found or ("it cannot be read", None)
         raise FileError(f"{file or name}: {problem}") from error
 
 
-def _failure(error: Exception) -> tuple[str, str | None] | None:
-    """What Java says of a file, and which one it was."""
+def _failure(error: Exception) -> tuple[str, str | None]:
+    """What Java says of a file, and which one it was, if it says that."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
         condition = _condition(java)
@@ -117,7 +116,7 @@ def _failure(error: Exception) -> tuple[str, str | None] | None:
         if "is not a Parquet file" in str(java.getMessage()):
             return DAMAGED, None
         java = java.getCause()
-    return None
+    return "the file cannot be read", None
 
 
 def _condition(java: Any) -> str:

@@ -148,8 +148,7 @@ class Source:
 
 
 def _source(frame: Any, protocol: Any, column: str, files: str) -> Source:
-    kind = dict(frame.dtypes).get(column)
-    if kind is None:
+    if column not in frame.columns:
         raise InvalidInput(f"column is to be one of {', '.join(frame.columns)}", path="column")
     kind = frame.schema[column].dataType.typeName()
     if kind not in (*NUMBERS, "binary", "string"):
@@ -166,7 +165,8 @@ def _source(frame: Any, protocol: Any, column: str, files: str) -> Source:
     found = files_of(frame, column)
     checked = _protocol(protocol if protocol is not None else _named(found))
     insecure = refuse_other(found, checked)
-    return Source(checked, found, insecure, kind == "string" or has_texts(found), files == "whole")
+    text = kind == "string" or kind == "binary" and has_texts(found)
+    return Source(checked, found, insecure, text, files == "whole")
 
 
 def _protocol(protocol: Any) -> Protocol:

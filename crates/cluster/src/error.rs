@@ -107,6 +107,10 @@ impl From<DataFusionError> for Error {
         let words = story.split_once(MARKS[0]).and_then(|(_, rest)| rest.split_once(MARKS[1]));
         match words {
             Some((words, _)) => Error::Reported(words.to_owned()),
+            // The engine tells of its connections in the words of its libraries.
+            None if story.to_lowercase().contains("transport") => {
+                Error::Engine(format!("the scheduler does not answer ({story})"))
+            }
             None => Error::Engine(story),
         }
     }

@@ -12,13 +12,10 @@ use ballista_scheduler::scheduler_process::start_server;
 use crate::arguments::{ExecutorArguments, SchedulerArguments};
 use crate::error::{Error, Result};
 use crate::scan::Codec;
-use crate::session::{config, runtime, state};
+use crate::session::{MAX_MESSAGE, config, runtime, state};
 
 /// Seconds between signs of life. (Ballista's own 60 would let a dead executor hold up the work for minutes.)
 const HEARTBEAT: u64 = 1;
-
-/// Most bytes of a message: a plan names all files, and a tally may have as many patterns as asked for.
-const MAX_MESSAGE: u32 = 1 << 30;
 
 fn server_error(error: impl std::fmt::Display) -> Error {
     Error::Server(error.to_string())

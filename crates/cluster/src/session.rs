@@ -19,6 +19,9 @@ use crate::error::Result;
 use crate::scan::Codec;
 use crate::store::Stores;
 
+/// Most bytes of a message: a plan names all files, and a tally has as many patterns as are asked for.
+pub(crate) const MAX_MESSAGE: u32 = 1 << 30;
+
 /// What files are read with.
 pub(crate) fn runtime() -> DataFusionResult<Arc<RuntimeEnv>> {
     RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default())).build_arc()
@@ -28,6 +31,7 @@ pub(crate) fn runtime() -> DataFusionResult<Arc<RuntimeEnv>> {
 pub(crate) fn config() -> SessionConfig {
     // Rows that are dealt out among tasks of one machine would be dealt out again by each task of a cluster.
     let config = SessionConfig::new_with_ballista().with_round_robin_repartition(false);
+    let config = config.with_ballista_grpc_client_max_message_size(MAX_MESSAGE as usize);
     config.with_ballista_physical_extension_codec(Arc::new(Codec::default()))
 }
 

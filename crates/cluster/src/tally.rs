@@ -8,6 +8,7 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::prelude::{SessionContext, col, lit};
 use futures::{StreamExt, TryStreamExt};
 use sottovoce_collect::files::FileFormat;
+use sottovoce_collect::files::inputs::{Input, refuse_as_output};
 use sottovoce_collect::files::parquet_reports::ParquetReports;
 use sottovoce_collect::files::report_footer::ReportFooter;
 use sottovoce_collect::{Error as CollectError, PartialTally, Replacement, Tally, write_tallies};
@@ -48,6 +49,8 @@ pub(crate) async fn run(arguments: TallyArguments) -> Result<()> {
     let context = context(tasks)?;
     let runtime = context.runtime_env();
     let names = files(&arguments.reports, &runtime).await?;
+    let inputs: Vec<Input> = names.iter().map(StoredName::input).collect();
+    refuse_as_output(&inputs, &arguments.output)?;
     if let Some(other) = names.iter().find(|file| !is_parquet(&file.name)) {
         return Err(Error::NotParquet { file: other.name.clone() });
     }

@@ -2,7 +2,7 @@
 
 mod desk;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
@@ -35,11 +35,9 @@ fn two_executors_give_the_tallies_of_one_machine() {
     assert!(said.status.success() && groups.read_dir().unwrap().count() == 2, "{said:?}");
 }
 
-/// A tally that takes some seconds in a debug build.
-fn long(desk: &Desk) -> (std::path::PathBuf, Vec<u8>) {
-    let days = desk.days("days", OUE, 64, 40_000);
-    let expected = desk.single(None, &days, FormChoice::Auto);
-    (days, expected)
+/// Files whose tally takes some seconds in a debug build.
+fn long(desk: &Desk) -> PathBuf {
+    desk.days("days", OUE, 64, 40_000)
 }
 
 /// Starts a tally, lets something happen after a while, and gives what the tally wrote and said.
@@ -70,7 +68,8 @@ fn disturbed(
 #[test]
 fn a_killed_executor_changes_nothing() {
     let (desk, mut cluster) = (Desk::new(), Cluster::start(2));
-    let (days, expected) = long(&desk);
+    let days = long(&desk);
+    let expected = desk.single(None, &days, FormChoice::Auto);
     for round in 0..if is_full() { 10 } else { 2u64 } {
         let after = Duration::from_millis(800 + 200 * round);
         let (found, said) = disturbed(&desk, &mut cluster, &days, after, |cluster| {
@@ -85,17 +84,33 @@ fn a_killed_executor_changes_nothing() {
 #[test]
 fn without_scheduler_or_executors_there_is_an_error_and_nothing_else() {
     let (desk, mut cluster) = (Desk::new(), Cluster::start(1));
-    let (days, _) = long(&desk);
+    let days = long(&desk);
     let refused = |(found, said): (Option<Vec<u8>>, std::process::Output)| {
         let words = String::from_utf8(said.stderr).unwrap();
         assert!(found.is_none() && said.status.code() == Some(1), "{words}");
         assert!(words.starts_with("error: the work was not done: "), "{words}");
+        words
     };
     let after = Duration::from_millis(1500);
-    refused(disturbed(&desk, &mut cluster, &days, after, |cluster| cluster.executors[0].kill()));
+    let words = refused(disturbed(&desk, &mut cluster, &days, after, |cluster| cluster.executors[0].kill()));
+    assert!(words.contains("all executors were lost"), "{words}");
     cluster.executors.clear();
     cluster.add_executor();
     refused(disturbed(&desk, &mut cluster, &days, after, |cluster| cluster.scheduler.kill()));
     // There is none any more.
-    refused(disturbed(&desk, &mut cluster, &days, Duration::ZERO, |_| ()));
+    let words = refused(disturbed(&desk, &mut cluster, &days, Duration::ZERO, |_| ()));
+    assert!(words.contains("the scheduler does not answer"), "{words}");
+}
+
+/// Files that are there when the work begins, and gone before it is done.
+#[test]
+fn a_file_that_disappears_is_told_of() {
+    let (desk, mut cluster) = (Desk::new(), Cluster::start(1));
+    let days = long(&desk);
+    let (found, said) = disturbed(&desk, &mut cluster, &days, Duration::from_millis(1500), |_| {
+        std::fs::remove_dir_all(&days).unwrap();
+    });
+    let words = String::from_utf8(said.stderr).unwrap();
+    assert!(found.is_none() && said.status.code() == Some(2), "{words}");
+    assert!(words.contains(".parquet: cannot be read: there is no such file"), "{words}");
 }

@@ -68,6 +68,10 @@ fn what_one_machine_refuses_is_refused() {
     assert!(copies.is_some(), "{said:?}");
     std::fs::write(day("notes.csv"), "report\n1\n").unwrap();
     refused("notes.csv", "only Parquet files");
+    let (input, whole) = (day("000.parquet"), std::fs::read(day("000.parquet")).unwrap());
+    let said = desk::program(&["tally", &input, "-o", &input]).output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stderr).contains("is also an input"), "{said:?}");
+    assert_eq!(std::fs::read(&input).unwrap(), whole);
     assert!(desk.refusal(&[&day("no such.parquet")]).contains("No such file"));
     assert!(desk.refusal(&["ftp://somewhere/file.parquet"]).contains("is not a URL"));
     foreign(&desk.path("foreign.parquet"), 30);
