@@ -19,11 +19,9 @@ from .errors import InvalidInput, SottovoceError
 
 __all__ = ["Count", "Merge"]
 
-MAX_RUNS = 10_000
-"""A task whose rows break off more often does not have them in the order of their files. (Each break is kept: 10⁸ shuffled rows would be gigabytes.)"""
-
-MAX_GROUP_RUNS = 100
-"""A group whose rows lie in more pieces is mixed with others, and known by its counts."""
+MAX_JUMPS = 1000
+"""A task whose rows jump more often within a file does not have them in the order of their files. (Each jump is kept: 10⁸ shuffled rows would be gigabytes.) A group whose rows do is mixed with others,
+and known by its counts. Spark's pieces of a file are large, so whole files have few jumps."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +78,11 @@ class Count(Work):
         whole, groups = Group(self, protocol), dict[tuple[Any, ...], Group]()
         for batch in _chain(first, rest):
             if self.files is not None or not self.keys:
-                whole.add(batch, MAX_RUNS, "rows are not in the order of their files: tally a DataFrame before it is sorted or shuffled")
+                whole.add(batch)
             for key, at, rows in self.split(batch):
                 if key not in groups:
                     groups[key] = Group(self, protocol, at)
-                groups[key].add(rows, MAX_GROUP_RUNS, None)
+                groups[key].add(rows)
         yield self.row(self.missing_keys(first.schema), part=whole.part)
         for group in groups.values():
             yield self.row(group.key, grouped=True, part=group.part)
@@ -115,29 +113,44 @@ class Group:
 
     def __init__(self, work: Count, protocol: Protocol, key: list[Any] | None = None) -> None:
         self.work, self.key = work, key
-        self.part, self.runs = PartialTally(protocol, form=work.form), 0
+        self.part, self.jumps = PartialTally(protocol, form=work.form), 0
         self.placed = work.files is not None
+        self.next: dict[int, int] = {}
+        """The row that would follow, by the number of the file."""
 
-    def add(self, batch: Any, most: int, refusal: str | None) -> None:
+    def add(self, batch: Any) -> None:
         import numpy
 
         if self.work.files is None:
             return self.rows(batch, 0, batch.num_rows)
         files, rows = (numpy.asarray(batch.column(name)) for name in ("file", "row"))
-        known = self.work.files.value
+        if not self.placed:
+            for file in numpy.unique(files):
+                self.known(int(file))
+            return self.rows(batch, 0, batch.num_rows)
         for start, end in runs(files, rows):
-            name, insecure = known.get(int(files[start]), (None, False))
-            if name is None:
-                raise InvalidInput("a row is from a file that the DataFrame did not name; was the table changed meanwhile?")
-            if insecure:
-                self.part._native.mark_insecure()
-            self.runs += 1
-            if self.placed and self.runs > most:
-                if refusal is not None:
-                    raise InvalidInput(refusal)
-                self.placed = False
-                self.part._native.forget_places()
+            name = self.known(int(files[start]))
+            self.follow(int(files[start]), int(rows[start]), int(rows[end - 1]) + 1)
             self.rows(batch, start, end, name if self.placed else None, int(rows[start]))
+
+    def known(self, file: int) -> str:
+        """The name of a file that has some of the rows."""
+        name, insecure = self.work.files.value.get(file, (None, False))
+        if name is None:
+            raise InvalidInput("a row is from a file that the DataFrame did not name; was the table changed meanwhile?")
+        if insecure:
+            self.part._native.mark_insecure()
+        return str(name)
+
+    def follow(self, file: int, first: int, end: int) -> None:
+        """Notes rows of a file, and gives up their places if they jump too often."""
+        self.jumps += self.next.get(file, first) != first
+        self.next[file] = end
+        if self.placed and self.jumps > MAX_JUMPS:
+            if self.key is None:
+                raise InvalidInput("rows are not in the order of their files: tally a DataFrame before it is sorted or shuffled")
+            self.placed = False
+            self.part._native.forget_places()
 
     def rows(self, batch: Any, start: int, end: int, file: str | None = None, first: int = 0) -> None:
         reports = batch.column("report")[start:end]

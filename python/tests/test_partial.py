@@ -110,3 +110,34 @@ def test_bytes_that_are_no_part_are_refused():
         sv.PartialTally.from_bytes(sent, sv.grr(63, 1))
     with pytest.raises(TypeError):
         sv.PartialTally.from_bytes("text", GRR)
+
+
+def test_a_worker_knows_the_places_of_many_batches():
+    """Batches are no jumps: a group that has 1500 of them, in two files, still has the files as a whole. A group that is mixed with another does not."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from sottovoce._spark_work import Count, Merge
+
+    class Files:
+        value = {1: ("a", False), 2: ("b", True)}
+
+    def batch(place, keys):
+        file, row = divmod(place * 4, 3000)
+        columns = [[0, 1, 2, 99], keys, [file + 1] * 4, list(range(row, row + 4))]
+        return pyarrow.RecordBatch.from_arrays(list(map(pyarrow.array, columns)), names=["report", "key0", "file", "row"])
+
+    work = (GRR._native.specification, "auto", 1)
+
+    def parts(keys):
+        whole = Count(*work, False, Files)(batch(place, keys) for place in range(1500))
+        rows = list(Merge(*work)(whole))
+        return {(row["grouped"][0].as_py(), row["key0"][0].as_py()): row["part"][0].as_py() for row in rows}
+
+    alone = parts(["x"] * 4)
+    found = sv.PartialTally.from_bytes(alone[True, "x"], GRR)
+    assert alone[True, "x"] == alone[False, None] and found.n == 4500 and found.rejected == {"out_of_range": 1500}
+    assert found.insecure and found._native.is_whole({"a": 3000, "b": 3000})
+    assert [batch["n"] for batch in found.finish(allow_copies=True).data["batches"]] == [2250, 2250]
+    mixed = parts(["x", "y", "x", "y"])
+    ones = [sv.PartialTally.from_bytes(mixed[True, key], GRR) for key in "xy"]
+    assert [one.n for one in ones] == [3000, 1500]
+    assert all([batch["of"] for batch in one.finish().data["batches"]] == ["counts"] for one in ones)
