@@ -99,7 +99,17 @@ fn test(full: bool) -> bool {
         )
         && step(
             "lints of the client alone",
-            &["clippy", "-p", "sottovoce-client", "--no-default-features", "--release", "--quiet", "--", "-D", "warnings"],
+            &[
+                "clippy",
+                "-p",
+                "sottovoce-client",
+                "--no-default-features",
+                "--release",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ],
             &[],
         )
         && step(

@@ -20,6 +20,7 @@ impl Chance {
         self.0
     }
 
+    #[cfg(feature = "protocol")]
     pub(crate) fn complement(self) -> Self {
         Chance(ALL - self.0)
     }
@@ -78,6 +79,7 @@ impl Wheel {
     }
 
     /// The possible outcomes, ascending, with the number of words that lead to each.
+    #[cfg(feature = "protocol")]
     pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, u128)> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|end| u128::from(*end) + 1));
         let widths = starts.zip(&self.ends).map(|(start, end)| u128::from(*end) + 1 - start);
@@ -85,6 +87,7 @@ impl Wheel {
     }
 
     /// The number of words that lead to an outcome.
+    #[cfg(feature = "protocol")]
     pub(crate) fn weight(&self, outcome: usize) -> u128 {
         let Ok(at) = self.outcomes.binary_search(&(outcome as u32)) else { return 0 };
         let start = if at == 0 { 0 } else { u128::from(self.ends[at - 1]) + 1 };
@@ -92,7 +95,7 @@ impl Wheel {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "protocol"))]
 mod tests {
     use super::*;
     use crate::words::{Generator, Randomness, Replay};
