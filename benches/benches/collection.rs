@@ -10,7 +10,7 @@ use sottovoce_collect::files::inputs::Input;
 use sottovoce_collect::files::report_reader::ReportFile;
 use sottovoce_collect::files::report_writer::ReportWriter;
 use sottovoce_collect::header::Header;
-use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness};
+use sottovoce_collect::randomise::{Batches, Generator, Randomiser, Randomness, Words};
 use sottovoce_collect::{Form, Identity, Tally};
 use stopwatch::{busy, once, peak_memory, quotable, ratio, two_digits};
 

@@ -6,13 +6,15 @@ use std::time::Instant;
 
 mod advisories;
 mod bench;
+mod javascript;
 mod licences;
 mod package;
 mod python;
 mod quotes;
 
 const USAGE: &str = "\
-usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests, those of the Python package too;
+usage: cargo xtask test [--full]        formatting, lints, documentation, licences, packages and all tests, those of the Python package
+                                        and of the JavaScript client too;
                                         --full adds the long statistical tests and much more fuzzing
        cargo xtask licences             checks the licences of all dependencies
        cargo xtask advisories           looks for security advisories about them, with cargo-deny;
@@ -20,6 +22,7 @@ usage: cargo xtask test [--full]        formatting, lints, documentation, licenc
        cargo xtask package [--verify]   makes the packages to publish; --verify builds them too
        cargo xtask wheel                builds the wheel of the Python package in target/wheels, with maturin
        cargo xtask python               builds it and runs the tests of the Python package alone
+       cargo xtask javascript           runs the tests of the JavaScript client alone
        cargo xtask calibrate            computes missing values of crates/core/tests/golden/approximation.csv, to which the error of the
                                         approximation was fitted; delete the file to compute all of them
        cargo xtask bench [--full]       measures: writes benches/RESULTS.md and the figures that documents quote from it;
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         ["advisories"] => return advisories::check(),
         ["wheel"] => python::wheel(),
         ["python"] => python::test(false),
+        ["javascript"] => javascript::test(),
         ["package"] => package::check(false),
         ["package", "--verify"] => package::check(true),
         _ => {
@@ -77,6 +81,11 @@ fn test(full: bool) -> bool {
             &[],
         )
         && step(
+            "lints of the client alone",
+            &["clippy", "-p", "sottovoce-client", "--no-default-features", "--release", "--quiet", "--", "-D", "warnings"],
+            &[],
+        )
+        && step(
             "documentation",
             &["doc", "--workspace", "--no-deps", "--release", "--quiet"],
             &[("RUSTDOCFLAGS", "-D warnings")],
@@ -85,6 +94,7 @@ fn test(full: bool) -> bool {
         && package::check(false)
         && step("tests", &["test", "--workspace", "--release", "--quiet"], if full { &FULL } else { &QUICK })
         && python::test(full)
+        && javascript::test()
 }
 
 /// Runs cargo and prints how long it took.

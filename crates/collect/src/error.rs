@@ -543,25 +543,7 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// The operating system gives no random numbers.
-    #[error("the operating system provides no randomness: {message}")]
-    NoRandomness {
-        /// What it said.
-        message: String,
-    },
-    /// A level that whole multiples of `2^-64` cannot keep.
-    #[error(
-        "{kind} with LDP level {declared} cannot be sampled with 64-bit words: the reports would have level {realised:e}; use a larger level, larger probabilities or fewer inputs"
-    )]
-    NotRealisable {
-        /// The kind of protocol.
-        kind: &'static str,
-        /// The declared level.
-        declared: f64,
-        /// What would be realised.
-        realised: f64,
-    },
-    /// What a client refuses.
+    /// No randomness, or a protocol whose reports cannot be drawn.
     #[error(transparent)]
     Client(sottovoce_client::Error),
     /// Tallies that do not fit the protocol as a whole, or an input that does not exist.
@@ -571,13 +553,8 @@ pub enum Error {
 
 impl From<sottovoce_client::Error> for Error {
     fn from(error: sottovoce_client::Error) -> Self {
-        use sottovoce_client::Error as E;
         match error {
-            E::NoRandomness { message } => Error::NoRandomness { message },
-            E::NotRealisable { kind, declared, realised } => {
-                Error::NotRealisable { kind, declared, realised }
-            }
-            E::Protocol(error) => Error::Tallies(error),
+            sottovoce_client::Error::Protocol(error) => Error::Tallies(error),
             other => Error::Client(other),
         }
     }
@@ -586,7 +563,12 @@ impl From<sottovoce_client::Error> for Error {
 impl Error {
     /// Whether the fault is with a file that cannot be written, rather than with the input.
     pub fn is_unwritable(&self) -> bool {
-        matches!(self, Error::Unwritable { .. } | Error::TooManyPatterns { .. } | Error::NoRandomness { .. })
+        matches!(
+            self,
+            Error::Unwritable { .. }
+                | Error::TooManyPatterns { .. }
+                | Error::Client(sottovoce_client::Error::NoRandomness { .. })
+        )
     }
 
     /// Text that the parser refused.

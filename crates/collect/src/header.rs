@@ -73,7 +73,7 @@ pub struct Header {
     /// The protocol's fingerprint.
     pub fingerprint: String,
     /// The seed, if the reports are predictable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::seed")]
     pub insecure_test_seed: Option<u64>,
     protocol: Box<RawValue>,
 }
@@ -192,6 +192,19 @@ mod tests {
         let header = Header::read(Header::new(&identity, Some(7)).text().as_bytes()).unwrap();
         assert_eq!(header.specification(), identity.specification);
         assert_eq!((header.fingerprint, header.insecure_test_seed), (identity.fingerprint, Some(7)));
+    }
+
+    #[test]
+    fn large_seeds_are_in_quotes_and_read_both_ways() {
+        let text = Header::new(&Identity::new("{}".into()), Some(u64::MAX)).text();
+        assert!(text.contains(r#""insecure_test_seed":"18446744073709551615""#), "{text}");
+        for text in [&text, &text.replace("\"18446744073709551615\"", "18446744073709551615")] {
+            assert_eq!(Header::read(text.as_bytes()).unwrap().insecure_test_seed, Some(u64::MAX));
+        }
+        for bad in ["\"\"", "\"-1\"", "\"1.0\"", "1.0", "-1", "null"] {
+            let text = text.replace("\"18446744073709551615\"", bad);
+            assert!(Header::read(text.as_bytes()).is_err(), "{bad}");
+        }
     }
 
     #[test]

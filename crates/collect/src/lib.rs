@@ -16,6 +16,7 @@ pub mod randomise;
 pub mod rejection;
 pub mod replacement;
 mod seal;
+mod seed;
 pub mod tallies_file;
 pub mod tally;
 

@@ -25,6 +25,7 @@ use crate::layout::Layout;
 use crate::ledger::Batch;
 use crate::rejection::Reason;
 use crate::seal::{Sealed, seal};
+use crate::seed;
 use crate::tally::{Counts, Tally};
 
 /// Most bytes of a file of tallies: about a million patterns of unary encoding with 150 bits set. No larger ones are written or read.
@@ -388,11 +389,23 @@ fn write_content(tally: &Tally, identity: &Identity, writer: &mut dyn Write) -> 
     let mut separator = "\n";
     tally.visit_counts(|report, count| {
         let output = tally.layout().output(report);
-        write!(writer, "{separator}  {{\"y\": {output}, \"count\": {count}}}")?;
+        write!(writer, "{separator}  {{\"y\": {}, \"count\": {count}}}", written(&output))?;
         separator = ",\n";
         Ok(())
     })?;
     write!(writer, "]")
+}
+
+/// The text form of an output, where a seed above 2^53 is in quotes: many programs would round it.
+fn written(output: &Output) -> String {
+    match output {
+        Output::Hash { seed, z } if *seed > seed::MOST_IN_A_DOUBLE => format!("[\"{seed}\",{z}]"),
+        Output::Part(part, inner) => format!("[{part},{}]", written(inner)),
+        Output::Tuple(outputs) => {
+            format!("[{}]", outputs.iter().map(written).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
+    }
 }
 
 impl Entry<'_> {
@@ -447,6 +460,8 @@ fn form(protocol: &Protocol) -> &'static str {
 #[serde(untagged)]
 enum Tree {
     Number(u64),
+    /// A seed that other programs would round.
+    Quoted(String),
     List(Vec<Tree>),
 }
 
@@ -461,6 +476,7 @@ impl Tree {
             }
             (Protocol::LocalHash(_), Tree::List(pair)) => match pair.as_slice() {
                 [Tree::Number(seed), z] => Some(Output::Hash { seed: *seed, z: z.index()? }),
+                [Tree::Quoted(seed), z] => Some(Output::Hash { seed: seed::read(seed)?, z: z.index()? }),
                 [Tree::List(values), z] => Some(Output::Table { values: indices(values)?, z: z.index()? }),
                 _ => None,
             },
@@ -485,7 +501,7 @@ impl Tree {
     fn index(&self) -> Option<usize> {
         match self {
             Tree::Number(value) => usize::try_from(*value).ok(),
-            Tree::List(_) => None,
+            Tree::List(_) | Tree::Quoted(_) => None,
         }
     }
 }
@@ -498,6 +514,22 @@ fn indices(list: &[Tree]) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
     use crate::ledger::Mark;
+
+    #[test]
+    fn large_seeds_are_in_quotes_and_read_both_ways() {
+        let lh = Protocol::lh(3, 2, 1.0).unwrap();
+        let hash = |seed| Output::Hash { seed, z: 1 };
+        for (text, seed) in [("[\"18446744073709551615\",1]", u64::MAX), ("[9007199254740992,1]", 1 << 53)] {
+            assert_eq!(output(&lh, text).unwrap(), hash(seed));
+            assert_eq!(written(&hash(seed)), text);
+        }
+        assert_eq!(output(&lh, "[18446744073709551615,1]").unwrap(), hash(u64::MAX));
+        let mixture = Output::Part(0, Box::new(Output::Tuple(vec![hash(u64::MAX), Output::Index(2)])));
+        assert_eq!(written(&mixture), "[0,[[\"18446744073709551615\",1],2]]");
+        for bad in ["[\"-1\",1]", "[\"1.0\",1]", "[\"01\",1]", "[\"\",1]", "[0,\"1\"]", "\"0\""] {
+            assert!(output(&lh, bad).is_err(), "{bad}");
+        }
+    }
 
     fn read(protocol: &Protocol, counts: &str) -> Result<Tallies> {
         read_tallies(&format!(r#"{{"counts": [{counts}]}}"#), protocol)

@@ -34,6 +34,15 @@ fn fingerprints() {
 }
 
 #[test]
+fn numbers() {
+    let rows = rows("| double | canonical |");
+    assert!(rows.len() >= 8);
+    for row in rows {
+        assert_eq!(serde_json::to_string(&row[0].parse::<f64>().unwrap()).unwrap(), row[1]);
+    }
+}
+
+#[test]
 fn reports_in_text() {
     let rows = rows("| specification | output | text |");
     assert!(rows.len() > 10);

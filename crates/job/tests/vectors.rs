@@ -20,7 +20,7 @@ const PROTOCOLS: [&str; 32] = [
     "ue:a=5,kappa=0.75,lambda=0.25",
     "ue:a=3,kappa=1,lambda=0",
     "rappor:a=9,eps=1.5",
-    "oue:eps=1,labels=red/green/blue",
+    "oue:a=3,eps=1,labels=red/green/blue",
     "oue:a=70,eps=1",
     "blh:a=10,eps=0.1",
     "lh:a=16,eps=1",
@@ -136,10 +136,12 @@ fn channel(protocol: &Protocol) -> Option<Value> {
         String::from_utf8(text).unwrap()
     };
     // Enough digits for any test of a distribution.
-    let double = |numerator| (numerator * 10u64.pow(18) / &matrix.denominator).to_string().parse::<f64>();
+    const DIGITS: u32 = 18;
     let rows = matrix.rows.iter().enumerate().map(|(y, row)| {
-        let probabilities: Vec<f64> =
-            row.iter().map(|numerator| double(numerator.clone()).unwrap() / 1e18).collect();
+        let digits = row.iter().map(|words| words * 10u64.pow(DIGITS) / &matrix.denominator);
+        let probabilities: Vec<f64> = digits
+            .map(|digits| digits.to_string().parse::<f64>().unwrap() / 10f64.powi(DIGITS as i32))
+            .collect();
         json!({"report": text(y), "probabilities": probabilities})
     });
     Some(rows.collect())
@@ -177,10 +179,10 @@ fn refused() -> Vec<Value> {
         ("an unknown kind of draw", "grr:a=3,eps=1", &[("/draw/kind", json!("responses"))]),
         ("another fingerprint", "grr:a=3,eps=1", &[("/protocol/epsilon", json!(1.5))]),
         ("another number of inputs", "grr:a=3,eps=1", &[("/inputs", json!(4))]),
-        ("a label too few", "oue:eps=1,labels=red/green/blue", &[("/labels", json!(["red", "green"]))]),
+        ("a label too few", "oue:a=3,eps=1,labels=red/green/blue", &[("/labels", json!(["red", "green"]))]),
         (
             "two equal labels",
-            "oue:eps=1,labels=red/green/blue",
+            "oue:a=3,eps=1,labels=red/green/blue",
             &[("/labels", json!(["red", "green", "red"]))],
         ),
         ("thresholds that do not sum", "grr:a=3,eps=1", &[("/draw/lie", json!("1"))]),

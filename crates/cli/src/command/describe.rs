@@ -18,7 +18,7 @@ Examples:
   sottovoce describe -p protocol.json --format json
       Any combination of protocols, for a program to read.
 
-  sottovoce describe -p oue:labels=red/green/blue,eps=1 --publish -o protocol.json
+  sottovoce describe -p oue:a=3,eps=1,labels=red/green/blue --publish -o protocol.json
       All that a client in any language needs to make reports.";
 
 /// What a protocol is: its outputs, matrix when small, LDP level and structure.
