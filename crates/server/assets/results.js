@@ -81,6 +81,11 @@ function show() {
   $("close").disabled = closed;
 }
 
+// A table that is wider than a phone is moved sideways, also with the keyboard.
+function wide(name, ...parts) {
+  return element("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": name }, element("table", {}, ...parts));
+}
+
 // Live regions speak when their text changes, so it is not set anew without reason.
 function set(where, text) {
   if (where.textContent !== text) where.textContent = text;
@@ -112,7 +117,7 @@ function table(question, level) {
     element("th", { scope: "col", class: "number" }, "Share"), element("th", { scope: "col", class: "number" }, interval));
   const caption = `From ${whole(question.n)} reports. Given them, each share lies in its interval with probability ${(100 * level).toFixed(0)} %.`;
   const made = element("section", {}, element("h2", {}, texts[question.name] ?? question.name),
-    element("div", { class: "scroll" }, element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...rows))));
+    wide(`Shares: ${question.name}`, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...rows)));
   const number = question.number;
   if (number?.mean) {
     made.append(element("p", {}, `Mean ${number.mean.mean.value.toPrecision(4)} (${number.mean.low.value.toPrecision(4)} to ${number.mean.high.value.toPrecision(4)}), if numbers are spread evenly within each bin.`));
@@ -126,7 +131,7 @@ function cross(found) {
   const rows = found.rows.map((row) => element("tr", {}, element("th", { scope: "row" }, row.label),
     ...row.cells.map((cell) => element("td", { class: "number" }, `${points(cell.mean.value)} (${points(cell.low.value)} to ${points(cell.high.value)})`))));
   return element("section", {}, element("h2", {}, found.questions.join(" by ")),
-    element("div", { class: "scroll" }, element("table", {}, element("caption", {}, "Shares of all people in percent, with intervals"), element("thead", {}, head), element("tbody", {}, ...rows))));
+    wide(`Cross-table: ${found.questions.join(" by ")}`, element("caption", {}, "Shares of all people in percent, with intervals"), element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
 // Widths of intervals fall with the root of the number of reports.

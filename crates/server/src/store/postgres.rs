@@ -176,12 +176,15 @@ fn key(row: &postgres::Row) -> (Place, Key) {
     (row.get::<_, i32>(0) as Place, std::array::from_fn(|at| bytes.get(at).copied().unwrap_or_default()))
 }
 
+/// Reports by collection and key; none for those that were forgotten.
+type Kept = HashMap<(Place, Key), Option<Vec<u8>>>;
+
 /// The reports that are kept under these keys: those that were just inserted, and what was there before. None for those that were forgotten.
 fn kept(
     transaction: &mut Transaction<'_>,
     rows: &[&Row],
     new: &HashSet<(Place, Key)>,
-) -> Result<HashMap<(Place, Key), Option<Vec<u8>>>> {
+) -> Result<Kept> {
     let (inserted, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| new.contains(&(row.collection, row.key)));
     let mut kept: HashMap<_, _> =

@@ -21,7 +21,10 @@ const FILE: &str = "reports.sqlite";
 const LOCK: &str = "lock.sqlite";
 
 /// Pages after which the log is brought into the database: 64 MiB, in which a page of a large database is hit more than once.
-const LOG_PAGES: u32 = 1 << 14;
+const LOG_PAGES: u32 = 1 << 16;
+
+/// Bytes of a page. In a large database each new row changes a page of its own, and all of that page goes to the log: small pages are written sooner.
+const PAGE: u32 = 1024;
 
 /// So long the writer waits for readers who hold the log, before it goes on without emptying it.
 const WAIT: Duration = Duration::from_secs(1);
@@ -67,6 +70,7 @@ impl Sqlite {
     fn connect(&self) -> Result<Connection> {
         let connection = Connection::open(self.directory.join(FILE))?;
         connection.busy_timeout(WAIT)?;
+        connection.pragma_update(None, "page_size", PAGE)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "secure_delete", "on")?;
