@@ -50,7 +50,9 @@ pub enum Error {
         max: usize,
     },
     /// A study whose clients would have to remember permanent reports.
-    #[error("a study with memoised noise cannot be served: the page keeps no permanent reports; use `noise = \"fresh\"`")]
+    #[error(
+        "a study with memoised noise cannot be served: the page keeps no permanent reports; use `noise = \"fresh\"`"
+    )]
     Memoised,
     /// A protocol that no client can draw with whole numbers.
     #[error("{collection}: {error}")]

@@ -450,7 +450,9 @@ impl RandomiseStudyJob {
                 let layout = self.streams[g].randomiser.layout();
                 let start = reports[g].len();
                 reports[g].resize(start + layout.length(), 0);
-                layout.write(&report, &mut reports[g][start..]).ok_or(sottovoce_client::Error::NotPermanent)?;
+                layout
+                    .write(&report, &mut reports[g][start..])
+                    .ok_or(sottovoce_client::Error::NotPermanent)?;
             }
         }
         Ok(reports)

@@ -180,11 +180,7 @@ fn key(row: &postgres::Row) -> (Place, Key) {
 type Kept = HashMap<(Place, Key), Option<Vec<u8>>>;
 
 /// The reports that are kept under these keys: those that were just inserted, and what was there before. None for those that were forgotten.
-fn kept(
-    transaction: &mut Transaction<'_>,
-    rows: &[&Row],
-    new: &HashSet<(Place, Key)>,
-) -> Result<Kept> {
+fn kept(transaction: &mut Transaction<'_>, rows: &[&Row], new: &HashSet<(Place, Key)>) -> Result<Kept> {
     let (inserted, others): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| new.contains(&(row.collection, row.key)));
     let mut kept: HashMap<_, _> =
