@@ -144,29 +144,3 @@ fn two_versions_together_are_calibrated_and_narrower() {
         assert!(width(0) < width(1).min(width(2)), "{name}");
     }
 }
-
-/// Twenty thousand reports of each of two unary encodings of 16 values.
-#[test]
-#[ignore = "prints a time"]
-fn time_of_two_unary_encodings() {
-    let versions = [Protocol::oue(16, 1.0).unwrap(), Protocol::oue(16, 2.0).unwrap()];
-    let p: Vec<f64> = (1..=16).map(|x| 2.0 * f64::from(x) / 272.0).collect();
-    let rng = &mut ChaCha8Rng::seed_from_u64(1);
-    let reports: Vec<Reports> = versions.iter().map(|version| collected(version, &p, 20_000, rng)).collect();
-    let parts: Vec<(&Protocol, &Reports)> = versions.iter().zip(&reports).collect();
-    let prior = Prior::adaptive(16).unwrap();
-    for parts in [&parts[..1], &parts[1..], &parts[..]] {
-        let start = std::time::Instant::now();
-        let both = Combination::new(parts).unwrap();
-        let found =
-            posterior_of_collections(&both, &prior, &PosteriorOptions { observer: None, ..options(1) })
-                .unwrap();
-        println!(
-            "{} parts: {:?}, {:?}, sd {:.5}",
-            parts.len(),
-            start.elapsed(),
-            found.log_evidence,
-            found.p[0].sd
-        );
-    }
-}
