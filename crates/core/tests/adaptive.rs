@@ -253,12 +253,12 @@ fn coverage(protocol: &Protocol, counts: &[u64], collections: u64) -> [u64; 5] {
 /// The posterior's intervals hold with their probability on average over its prior, not for each true
 /// distribution. Shares of about two standard deviations of the noise (Mexico, 2 %, and unknown, 1.8 %) are drawn towards 0
 /// whatever alpha is, and their intervals held in about 80 % of the collections; those of the most common values in about 95 %, where
-/// the Jeffreys prior held the largest country in 12 of 30. With six collections a case 89.6 % of 270 intervals held
-/// (standard error 1.9 %). The test accepts 80 %, five standard errors below, of all intervals and of those of the
-/// most common values.
+/// the Jeffreys prior held the largest country in 12 of 30. With 24 collections a case 91.9 % of 1,080 intervals held (standard
+/// error 0.8 %), and 96.3 % of those of the most common values; with six, 89.6 % of 270 (1.9 %). The test accepts what is five
+/// standard errors below 91.9 %.
 #[test]
 fn intervals_hold_on_skewed_columns() {
-    let collections = if full() { 24 } else { 6 };
+    let (collections, least) = if full() { (24, 0.88) } else { (6, 0.82) };
     let (mut held, mut largest, mut asked) = (0, 0, 0);
     for name in ["native-country", "occupation", "education"] {
         let counts = column(name);
@@ -272,5 +272,5 @@ fn intervals_hold_on_skewed_columns() {
     }
     let [all, largest] = [held as f64 / (5 * asked) as f64, largest as f64 / asked as f64];
     println!("all: {:.1} % of {}; largest value: {:.1} %", 100.0 * all, 5 * asked, 100.0 * largest);
-    assert!(all >= 0.8 && largest >= 0.8, "{all} {largest}");
+    assert!(all >= least && largest >= least, "{all} {largest}");
 }
