@@ -10,7 +10,7 @@ use sottovoce_collect::header::Header;
 
 use crate::problem::{Error, Result};
 use crate::served::{Asked, Served};
-use crate::store::{Place, Store, StoreProblem};
+use crate::store::{Found, Place, Store, StoreProblem, Visit};
 
 /// Bytes of reports that are written at once.
 const BLOCK: usize = 1 << 16;
@@ -33,7 +33,8 @@ pub fn write_reports<W: Write + Send>(
     let writer = ReportWriter::new(writer, FileFormat::Csv, asked.layout.clone(), &header);
     let mut writer = writer.map_err(|error| failed(&error))?;
     let mut block = Vec::with_capacity(BLOCK);
-    store.visit(place, false, &mut |report, _| {
+    store.visit(&[Visit { collection: place, grouped: false }], &mut |found| {
+        let Found::Report { report, .. } = found else { return Ok(()) };
         block.extend_from_slice(report);
         if block.len() < BLOCK {
             return Ok(());

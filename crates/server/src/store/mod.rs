@@ -104,6 +104,31 @@ impl State {
     }
 }
 
+/// What a visitor of a store is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'f> {
+    /// First, and once: the tallies of the reports that were forgotten, by collection.
+    Tallies(&'f BTreeMap<Place, String>),
+    /// A report, and how often it is there.
+    Report {
+        /// Its collection.
+        collection: Place,
+        /// Its bytes.
+        report: &'f [u8],
+        /// How often it was made.
+        count: u64,
+    },
+}
+
+/// A collection that is to be visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Which it is.
+    pub collection: Place,
+    /// Whether each different report is shown once, with how often it was made, instead of all of them in the order of their keys.
+    pub grouped: bool,
+}
+
 /// A place where reports are kept.
 pub trait Store: Send + Sync {
     /// What it is called in messages.
@@ -124,11 +149,11 @@ pub trait Store: Send + Sync {
     /// The store cannot be opened.
     fn writer(&self) -> Result<Box<dyn Writer>>;
 
-    /// Visits the reports of a collection that were not forgotten, in the order of their keys, or, if `grouped`, each different report once, with how often it was made.
+    /// Shows what was forgotten and what was not, all of it as it was at one moment: a report is in the tallies or in a row, never in both or in neither.
     ///
     /// # Errors
     /// The store cannot be read, or the visitor fails.
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result;
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result;
 }
 
 /// Tallies to which forgotten reports are added.
@@ -200,8 +225,10 @@ mod tests {
     fn reports(store: &dyn Store, grouped: bool) -> Vec<(Vec<u8>, u64)> {
         let mut found = Vec::new();
         store
-            .visit(0, grouped, &mut |report, count| {
-                found.push((report.to_vec(), count));
+            .visit(&[Visit { collection: 0, grouped }], &mut |shown| {
+                if let Found::Report { report, count, .. } = shown {
+                    found.push((report.to_vec(), count));
+                }
                 Ok(())
             })
             .unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
-use super::{Forgotten, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Writer};
+use super::{Forgotten, Found, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS sottovoce_study (name TEXT PRIMARY KEY, value BYTEA NOT NULL);
@@ -89,6 +89,17 @@ fn tallies(transaction: &mut Transaction<'_>) -> Result<BTreeMap<Place, String>>
     Ok(found.into_iter().map(|row| (row.get::<_, i32>(0) as Place, row.get(1))).collect())
 }
 
+fn query(grouped: bool) -> &'static str {
+    match grouped {
+        true => {
+            "SELECT report, count(*) FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL GROUP BY report"
+        }
+        false => {
+            "SELECT report, 1::bigint FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL ORDER BY key"
+        }
+    }
+}
+
 impl Store for Postgres {
     fn place(&self) -> String {
         format!("the database {}", self.config.get_dbname().unwrap_or("of the user"))
@@ -117,19 +128,19 @@ impl Store for Postgres {
         Ok(Box::new(PostgresWriter { store, client, dirty: false }))
     }
 
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result {
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result {
         let mut client = self.connect()?;
-        let query = match grouped {
-            true => {
-                "SELECT report, count(*) FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL GROUP BY report"
+        let mut transaction =
+            client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start()?;
+        // The moment that is read is that of the first query after this one. It must not be in the middle of `forget`: tables that were emptied and filled anew
+        // look empty to those who looked before.
+        transaction.batch_execute("LOCK TABLE sottovoce_report IN ACCESS SHARE MODE")?;
+        show(Found::Tallies(&tallies(&mut transaction)?))?;
+        for Visit { collection, grouped } in visits.iter().copied() {
+            let mut rows = transaction.query_raw(query(grouped), [&i32::from(collection)])?;
+            while let Some(row) = rows.next()? {
+                show(Found::Report { collection, report: row.get(0), count: row.get::<_, i64>(1) as u64 })?;
             }
-            false => {
-                "SELECT report, 1::bigint FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL ORDER BY key"
-            }
-        };
-        let mut rows = client.query_raw(query, [&i32::from(collection)])?;
-        while let Some(row) = rows.next()? {
-            visit(row.get(0), row.get::<_, i64>(1) as u64)?;
         }
         Ok(())
     }

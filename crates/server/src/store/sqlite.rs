@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::{Forgotten, Outcome, Place, Result, Row, State, Store, StoreProblem, Writer};
+use super::{Forgotten, Found, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};
 
 /// The file of the reports.
 const FILE: &str = "reports.sqlite";
@@ -127,6 +127,15 @@ fn tallies(connection: &Connection) -> Result<BTreeMap<Place, String>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+fn query(grouped: bool) -> &'static str {
+    match grouped {
+        true => {
+            "SELECT report, count(*) FROM report WHERE collection = ? AND report IS NOT NULL GROUP BY report"
+        }
+        false => "SELECT report, 1 FROM report WHERE collection = ? AND report IS NOT NULL ORDER BY key",
+    }
+}
+
 impl Store for Sqlite {
     fn place(&self) -> String {
         self.directory.to_string_lossy().into_owned()
@@ -156,19 +165,18 @@ impl Store for Sqlite {
         Ok(Box::new(SqliteWriter { connection, dirty }))
     }
 
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result {
-        let connection = self.connect()?;
-        let query = match grouped {
-            true => {
-                "SELECT report, count(*) FROM report WHERE collection = ? AND report IS NOT NULL GROUP BY report"
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result {
+        let mut connection = self.connect()?;
+        // What is read in one transaction was there at one moment.
+        let transaction = connection.transaction()?;
+        show(Found::Tallies(&tallies(&transaction)?))?;
+        for Visit { collection, grouped } in visits.iter().copied() {
+            let mut statement = transaction.prepare(query(grouped))?;
+            let mut rows = statement.query([collection])?;
+            while let Some(row) = rows.next()? {
+                let report = row.get_ref(0)?.as_blob().unwrap_or_default();
+                show(Found::Report { collection, report, count: row.get::<_, i64>(1)? as u64 })?;
             }
-            false => "SELECT report, 1 FROM report WHERE collection = ? AND report IS NOT NULL ORDER BY key",
-        };
-        let mut statement = connection.prepare(query)?;
-        let mut rows = statement.query([collection])?;
-        while let Some(row) = rows.next()? {
-            let report = row.get_ref(0)?.as_blob().unwrap_or_default();
-            visit(report, row.get::<_, i64>(1)? as u64)?;
         }
         Ok(())
     }
