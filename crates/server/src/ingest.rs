@@ -177,7 +177,8 @@ impl Group {
 
 impl Loop {
     fn run(mut self, commands: &Receiver<Command>) -> std::result::Result<(), StoreProblem> {
-        let (mut rested, mut pending) = (true, None);
+        // A service that was killed may have left something to do.
+        let (mut rested, mut pending) = (false, None);
         loop {
             let command = match pending.take() {
                 Some(command) => Ok(command),

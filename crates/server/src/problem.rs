@@ -82,7 +82,9 @@ impl Error {
             | Error::Client { .. }
             | Error::TooManyCollections { .. }
             | Error::Address { .. } => true,
-            Error::Store(problem) => !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed),
+            Error::Store(problem) => {
+                !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed | StoreProblem::Busy)
+            }
             Error::Job(_) | Error::File { .. } | Error::System(_) => false,
         }
     }

@@ -65,6 +65,9 @@ pub enum StoreProblem {
         /// The directory.
         place: String,
     },
+    /// Others read what is to be written anew, or written over.
+    #[error("the store is being read; try again when that is done")]
+    Busy,
     /// The address of a database cannot be used.
     #[error("the address of the database cannot be used: {reason}")]
     Address {
