@@ -296,4 +296,26 @@ mod tests {
         writer.forget(&mut Sum(BTreeMap::new())).unwrap();
         assert_eq!(store.state().unwrap().tallies, BTreeMap::from([(0, "201".into())]));
     }
+
+    /// A log that somebody reads still has what was deleted.
+    #[test]
+    fn nothing_is_forgotten_while_it_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(directory.path(), "one").unwrap();
+        let mut writer = store.writer().unwrap();
+        writer.insert(&[row(0, 2, 7)]).unwrap();
+        let read = store.visit(&[Visit { collection: 0, grouped: false }], &mut |found| {
+            if matches!(found, Found::Report { .. }) {
+                assert_eq!(writer.forget(&mut Sum(BTreeMap::new())), Err(StoreProblem::Busy));
+                assert_eq!(writer.rest(), Err(StoreProblem::Busy));
+            }
+            Ok(())
+        });
+        assert_eq!((read, writer.rest()), (Ok(()), Ok(())));
+        assert_eq!(fs_length(&directory.path().join("reports.sqlite-wal")), 0);
+    }
+
+    fn fs_length(file: &std::path::Path) -> u64 {
+        std::fs::metadata(file).unwrap().len()
+    }
 }

@@ -62,7 +62,7 @@ impl Sqlite {
         restrict(directory).map_err(|error| failed(&error))?;
         let lock = Mutex::new(lock(directory)?);
         let store = Sqlite { directory: directory.to_owned(), _lock: lock };
-        let mut writer = SqliteWriter { connection: store.connect()?, dirty: false };
+        let mut writer = SqliteWriter { connection: store.connect()?, dirty: false, owed: false };
         writer.begin(study, &store.place())?;
         Ok(store)
     }
@@ -162,7 +162,8 @@ impl Store for Sqlite {
     fn writer(&self) -> Result<Box<dyn Writer>> {
         let connection = self.connect()?;
         let dirty = value(&connection, "dirty")?.is_some();
-        Ok(Box::new(SqliteWriter { connection, dirty }))
+        // A store that was opened is sorted, unless that failed.
+        Ok(Box::new(SqliteWriter { connection, dirty, owed: dirty }))
     }
 
     fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result {
@@ -186,6 +187,8 @@ struct SqliteWriter {
     connection: Connection,
     /// Whether the file may show what came later.
     dirty: bool,
+    /// Whether the rows had to be written anew, and were not.
+    owed: bool,
 }
 
 impl SqliteWriter {
@@ -206,7 +209,9 @@ impl SqliteWriter {
         }
         transaction.commit()?;
         self.dirty = value(&self.connection, "dirty")?.is_some();
-        self.compact()
+        // On a disk that is nearly full reports can be read, and even be taken, although not all of them can be written anew: that is done when the store rests.
+        let _ = self.compact();
+        Ok(())
     }
 
     /// A transaction that has the right to write from the beginning.
@@ -216,7 +221,9 @@ impl SqliteWriter {
 
     /// Brings the log into the database and empties it.
     fn checkpoint(&self) -> Result {
-        Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+        let busy: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        // Deleted reports are still in the log as long as somebody reads it.
+        if busy { Err(StoreProblem::Busy) } else { Ok(()) }
     }
 }
 
@@ -291,15 +298,18 @@ impl Writer for SqliteWriter {
     }
 
     fn rest(&mut self) -> Result {
-        self.checkpoint()
+        if self.owed { self.compact() } else { self.checkpoint() }
     }
 
     fn compact(&mut self) -> Result {
+        self.owed = true;
         if self.dirty {
             self.connection.execute_batch("VACUUM")?;
             self.connection.execute("DELETE FROM study WHERE name = 'dirty'", [])?;
             self.dirty = false;
         }
-        self.checkpoint()
+        self.checkpoint()?;
+        self.owed = false;
+        Ok(())
     }
 }
