@@ -14,7 +14,7 @@
 //! | `live.rs`, `analyst.rs` | the tallies in memory, and what they say |
 //! | `export.rs` | reports as files |
 //! | `http/` | paths, limits, token, pages |
-//! | `serve.rs` | the life of a service |
+//! | `serve.rs`, `patient.rs` | the life of a service, and of its connections |
 //!
 //! No address, user agent or time of a report is looked at, kept or written anywhere.
 
@@ -23,6 +23,7 @@ pub mod export;
 pub mod http;
 pub mod ingest;
 pub mod live;
+mod patient;
 pub mod problem;
 mod publication;
 pub mod serve;

@@ -19,6 +19,7 @@ use crate::analyst::Analyst;
 use crate::http::{Metrics, Rate, Service, router};
 use crate::ingest::Writing;
 use crate::live::Live;
+use crate::patient::Patient;
 use crate::problem::{Error, Result};
 use crate::publication::publication;
 use crate::served::Served;
@@ -30,6 +31,9 @@ const MAX_CONNECTIONS: usize = 512;
 
 /// The head of a request must be there after so long, also on a connection that has been used before.
 const HEAD_TIME: Duration = Duration::from_secs(15);
+
+/// A write must not wait longer for a client to read.
+const WRITE_TIME: Duration = Duration::from_secs(30);
 
 /// Most bytes of the head of a request, and of what is read ahead.
 const MAX_HEAD: usize = 32 << 10;
@@ -117,7 +121,7 @@ impl Listening {
         let writing = Writing::begin(&*store, live.clone())?;
         let analyst = Analyst::begin(served.clone(), store.clone(), live.clone())?;
         let service = Arc::new(Service {
-            publication: publication(&served)?,
+            publication: publication(&served)?.into(),
             state: store.state()?,
             served,
             store,
@@ -195,7 +199,8 @@ async fn converse(stream: TcpStream, router: Router, mut ending: watch::Receiver
     let _ = stream.set_nodelay(true);
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(MAX_HEAD);
-    let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let stream = TokioIo::new(Patient::new(stream, WRITE_TIME));
+    let connection = server.serve_connection(stream, TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // A connection that breaks concerns its client alone.
     tokio::select! {
