@@ -61,6 +61,18 @@ impl Place {
             Place::Database(address) => Arc::new(Postgres::open(address, &served.name())?),
         })
     }
+
+    /// Opens the store of a study, which must exist.
+    ///
+    /// # Errors
+    /// There is none, it cannot be used, or has the reports of another study.
+    pub fn existing(&self, served: &Served) -> Result<Arc<dyn Store>> {
+        match self {
+            Place::Directory(directory) => Sqlite::find(directory)?,
+            Place::Database(address) => Postgres::find(address)?,
+        }
+        self.open(served)
+    }
 }
 
 /// How a study is served.

@@ -65,6 +65,18 @@ pub enum StoreProblem {
         /// The directory.
         place: String,
     },
+    /// A file of reports would have too few of them.
+    #[error("{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies")]
+    Forgotten {
+        /// The store.
+        place: String,
+    },
+    /// There is no store.
+    #[error("{place} has no reports of any study")]
+    Missing {
+        /// Where it should be.
+        place: String,
+    },
     /// Others read what is to be written anew, or written over.
     #[error("the store is being read; try again when that is done")]
     Busy,

@@ -53,13 +53,7 @@ impl Postgres {
     /// # Errors
     /// The database does not answer, or has the reports of another study.
     pub fn open(address: &str, study: &str) -> Result<Self> {
-        let parsed = address.parse::<Config>();
-        let mut config = parsed.map_err(|error| StoreProblem::Address { reason: error.to_string() })?;
-        config.connect_timeout(Duration::from_secs(10)).application_name("sottovoce");
-        // A machine that is gone, or a network that lost the connection, shows after a minute.
-        config.tcp_user_timeout(Duration::from_secs(30)).keepalives_idle(Duration::from_secs(30));
-        config.keepalives_interval(Duration::from_secs(10)).keepalives_retries(3);
-        let store = Postgres { config };
+        let store = Postgres::at(address)?;
         let mut client = store.connect()?;
         let mut transaction = client.transaction()?;
         transaction.batch_execute(LOCK)?;
@@ -77,6 +71,27 @@ impl Postgres {
         }
         transaction.commit()?;
         Ok(store)
+    }
+
+    /// Looks whether there is a store, and creates nothing.
+    ///
+    /// # Errors
+    /// There is none, or the database does not answer.
+    pub fn find(address: &str) -> Result {
+        let store = Postgres::at(address)?;
+        let found = store.connect()?.query_one("SELECT to_regclass('sottovoce_study') IS NOT NULL", &[])?;
+        if found.get(0) { Ok(()) } else { Err(StoreProblem::Missing { place: store.place() }) }
+    }
+
+    /// How the database at an address is reached.
+    fn at(address: &str) -> Result<Self> {
+        let parsed = address.parse::<Config>();
+        let mut config = parsed.map_err(|error| StoreProblem::Address { reason: error.to_string() })?;
+        config.connect_timeout(Duration::from_secs(10)).application_name("sottovoce");
+        // A machine that is gone, or a network that lost the connection, shows after a minute.
+        config.tcp_user_timeout(Duration::from_secs(30)).keepalives_idle(Duration::from_secs(30));
+        config.keepalives_interval(Duration::from_secs(10)).keepalives_retries(3);
+        Ok(Postgres { config })
     }
 
     fn connect(&self) -> Result<Client> {

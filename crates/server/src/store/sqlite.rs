@@ -67,6 +67,17 @@ impl Sqlite {
         Ok(store)
     }
 
+    /// Looks whether there is a store, and creates nothing.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(directory: &Path) -> Result {
+        match directory.join(FILE).is_file() {
+            true => Ok(()),
+            false => Err(StoreProblem::Missing { place: directory.to_string_lossy().into_owned() }),
+        }
+    }
+
     fn connect(&self) -> Result<Connection> {
         let connection = Connection::open(self.directory.join(FILE))?;
         connection.busy_timeout(WAIT)?;
