@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `served.rs`, `publication.rs` | what is asked, and how it is published |
+//! | `admission.rs` | which protocols strangers may report under |
 //! | `store/` | where reports are kept: SQLite, PostgreSQL |
 //! | `ingest.rs` | the thread that writes |
 //! | `live.rs`, `analyst.rs` | the tallies in memory, and what they say |
@@ -18,6 +19,7 @@
 //!
 //! No address, user agent or time of a report is looked at, kept or written anywhere.
 
+mod admission;
 pub mod analyst;
 pub mod export;
 pub mod http;

@@ -15,6 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
+use crate::admission::admit;
 use crate::analyst::Analyst;
 use crate::http::{Metrics, Rate, Service, router};
 use crate::ingest::Writing;
@@ -119,9 +120,10 @@ impl Listening {
     /// Opens the store, counts what is in it, and listens.
     ///
     /// # Errors
-    /// The store or the address cannot be used.
+    /// A protocol cannot be served, or the store or the address cannot be used.
     pub fn begin(settings: Settings) -> Result<Self> {
         let Settings { served, place, address, token, rate } = settings;
+        admit(&served)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(Error::System)?;
         let listener = runtime
