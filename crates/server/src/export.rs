@@ -10,7 +10,7 @@ use sottovoce_collect::header::Header;
 
 use crate::problem::{Error, Result};
 use crate::served::{Asked, Served};
-use crate::store::{Place, Store, StoreProblem};
+use crate::store::{Found, Place, Store, StoreProblem, Visit};
 
 /// Bytes of reports that are written at once.
 const BLOCK: usize = 1 << 16;
@@ -22,7 +22,7 @@ fn failed(error: &io::Error) -> StoreProblem {
 /// Writes the reports of a collection as CSV, in the order of their keys, and gives the writer back.
 ///
 /// # Errors
-/// The store cannot be read, or the file cannot be written; then it has no end.
+/// Reports were forgotten, the store cannot be read, or the file cannot be written; then it has no end.
 pub fn write_reports<W: Write + Send>(
     store: &dyn Store,
     place: Place,
@@ -33,7 +33,12 @@ pub fn write_reports<W: Write + Send>(
     let writer = ReportWriter::new(writer, FileFormat::Csv, asked.layout.clone(), &header);
     let mut writer = writer.map_err(|error| failed(&error))?;
     let mut block = Vec::with_capacity(BLOCK);
-    store.visit(place, false, &mut |report, _| {
+    store.visit(&[Visit { collection: place, grouped: false }], &mut |found| {
+        let report = match found {
+            Found::Report { report, .. } => report,
+            Found::Tallies(forgotten) if forgotten.is_empty() => return Ok(()),
+            Found::Tallies(_) => return Err(StoreProblem::Forgotten { place: store.place() }),
+        };
         block.extend_from_slice(report);
         if block.len() < BLOCK {
             return Ok(());
@@ -49,7 +54,7 @@ pub fn write_reports<W: Write + Send>(
 /// Writes a file for each collection into a directory, all of them or none, and says how many there are.
 ///
 /// # Errors
-/// The store cannot be read, or a file cannot be written.
+/// Reports were forgotten, the store cannot be read, or a file cannot be written.
 pub fn export(store: &dyn Store, served: &Served, directory: &Path) -> Result<usize> {
     let unwritable = |error| Error::File { file: directory.to_string_lossy().into_owned(), error };
     std::fs::create_dir_all(directory).map_err(unwritable)?;

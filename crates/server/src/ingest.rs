@@ -24,6 +24,9 @@ const GROUP: usize = 20_000;
 /// If nothing comes for so long, the store rests.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// And for so long, if it fails each time.
+const LONGEST_IDLE: Duration = Duration::from_secs(64);
+
 /// What became of the rows of a batch.
 pub type Written = std::result::Result<Vec<Outcome>, StoreProblem>;
 
@@ -177,11 +180,13 @@ impl Group {
 
 impl Loop {
     fn run(mut self, commands: &Receiver<Command>) -> std::result::Result<(), StoreProblem> {
-        let (mut rested, mut pending) = (true, None);
+        // A service that was killed may have left something to do.
+        let (mut rested, mut pending) = (false, None);
+        let mut idle = IDLE;
         loop {
             let command = match pending.take() {
                 Some(command) => Ok(command),
-                None => commands.recv_timeout(IDLE),
+                None => commands.recv_timeout(idle),
             };
             match command {
                 Ok(Command::Insert(rows, answer)) => {
@@ -197,12 +202,14 @@ impl Loop {
                     return self.writer.compact();
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // What cannot be done now is done when the store rests the next time.
+                    rested &= !self.has_refusals();
+                    // What cannot be done now is tried again, less and less often.
                     rested = rested || self.rest().is_ok();
+                    idle = if rested { IDLE } else { (2 * idle).min(LONGEST_IDLE) };
                     continue;
                 }
             }
-            rested = false;
+            (rested, idle) = (false, IDLE);
         }
     }
 
@@ -244,6 +251,12 @@ impl Loop {
     fn rest(&mut self) -> std::result::Result<(), StoreProblem> {
         self.tell_refusals()?;
         self.writer.rest()
+    }
+
+    /// Batches of which every report is refused bring no other command.
+    fn has_refusals(&self) -> bool {
+        // Unwrap safety: as above.
+        !self.refusals.lock().unwrap().is_empty()
     }
 
     fn tell_refusals(&mut self) -> std::result::Result<(), StoreProblem> {

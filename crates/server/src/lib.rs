@@ -9,20 +9,23 @@
 //! | file | what |
 //! |---|---|
 //! | `served.rs`, `publication.rs` | what is asked, and how it is published |
+//! | `admission.rs` | which protocols strangers may report under |
 //! | `store/` | where reports are kept: SQLite, PostgreSQL |
 //! | `ingest.rs` | the thread that writes |
 //! | `live.rs`, `analyst.rs` | the tallies in memory, and what they say |
 //! | `export.rs` | reports as files |
 //! | `http/` | paths, limits, token, pages |
-//! | `serve.rs` | the life of a service |
+//! | `serve.rs`, `patient.rs` | the life of a service, and of its connections |
 //!
 //! No address, user agent or time of a report is looked at, kept or written anywhere.
 
+mod admission;
 pub mod analyst;
 pub mod export;
 pub mod http;
 pub mod ingest;
 pub mod live;
+mod patient;
 pub mod problem;
 mod publication;
 pub mod serve;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use sottovoce_collect::{Form, Layout, TalliesFile, Tally, write_tallies};
 
-use crate::served::Served;
-use crate::store::{Forgotten, Outcome, Place, Result, Row, Store, StoreProblem};
+use crate::served::{Asked, Served};
+use crate::store::{Forgotten, Found, Outcome, Place, Result, Row, Store, StoreProblem, Visit};
 
 /// Counting anew may take this part of the time.
 const SHARE_OF_TIME: u32 = 10;
@@ -20,13 +20,25 @@ pub struct Live {
     served: Arc<Served>,
     shared: bool,
     tallies: Mutex<Counted>,
+    /// Held by who counts anew: of two counts at once the older one might be done last.
+    turn: Mutex<()>,
 }
 
 struct Counted {
     tallies: Vec<Tally>,
     /// When they were counted anew, and how long that took.
+    begun: Instant,
     at: Instant,
     took: Duration,
+}
+
+impl Counted {
+    /// Counts everything in a store.
+    fn anew(served: &Served, store: &dyn Store) -> Result<Self> {
+        let begun = Instant::now();
+        let tallies = count(served, store)?;
+        Ok(Counted { tallies, begun, at: Instant::now(), took: begun.elapsed() })
+    }
 }
 
 fn broken(what: &str) -> StoreProblem {
@@ -35,7 +47,7 @@ fn broken(what: &str) -> StoreProblem {
 
 /// The tallies of a text that was kept.
 fn read(served: &Served, tallies: &BTreeMap<Place, String>) -> Result<Vec<Tally>> {
-    let read = |(place, asked): (Place, &crate::served::Asked)| {
+    let read = |(place, asked): (Place, &Asked)| {
         let protocol = &asked.protocol.named.protocol;
         let mut tally = Tally::new(protocol, Form::Automatic);
         if let Some(text) = tallies.get(&place) {
@@ -51,7 +63,7 @@ fn read(served: &Served, tallies: &BTreeMap<Place, String>) -> Result<Vec<Tally>
 
 /// Tallies as text, in the order of the collections.
 fn written(served: &Served, tallies: &[Tally]) -> Result<Vec<String>> {
-    let write = |(asked, tally): (&crate::served::Asked, &Tally)| {
+    let write = |(asked, tally): (&Asked, &Tally)| {
         let mut text = Vec::new();
         write_tallies(tally, &asked.protocol.identity, &mut text)
             .map_err(|error| StoreProblem::Failed { reason: error.to_string() })?;
@@ -62,15 +74,17 @@ fn written(served: &Served, tallies: &[Tally]) -> Result<Vec<String>> {
 
 /// Counts everything in a store.
 fn count(served: &Served, store: &dyn Store) -> Result<Vec<Tally>> {
-    let mut tallies = read(served, &store.state()?.tallies)?;
-    for (place, asked) in served.places() {
-        let tally = &mut tallies[usize::from(place)];
-        let grouped = store.is_shared() && matches!(asked.layout, Layout::Number { .. });
-        store.visit(place, grouped, &mut |report, count| {
+    let grouped = |asked: &Asked| store.is_shared() && matches!(asked.layout, Layout::Number { .. });
+    let visits = served.places().map(|(collection, asked)| Visit { collection, grouped: grouped(asked) });
+    let mut tallies = Vec::new();
+    store.visit(&visits.collect::<Vec<_>>(), &mut |found| match found {
+        Found::Tallies(forgotten) => Ok(tallies = read(served, forgotten)?),
+        Found::Report { collection, report, count } => {
+            let tally = &mut tallies[usize::from(collection)];
             let added = (0..count).try_for_each(|_| tally.add_report(report));
             added.map_err(|_| broken("it has a row that is no report"))
-        })?;
-    }
+        }
+    })?;
     Ok(tallies)
 }
 
@@ -80,10 +94,8 @@ impl Live {
     /// # Errors
     /// The store cannot be read.
     pub fn new(served: Arc<Served>, store: &dyn Store) -> Result<Self> {
-        let start = Instant::now();
-        let tallies = count(&served, store)?;
-        let counted = Counted { tallies, at: Instant::now(), took: start.elapsed() };
-        Ok(Live { served, shared: store.is_shared(), tallies: Mutex::new(counted) })
+        let tallies = Mutex::new(Counted::anew(&served, store)?);
+        Ok(Live { served, shared: store.is_shared(), tallies, turn: Mutex::new(()) })
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {
@@ -119,9 +131,14 @@ impl Live {
         if !self.shared {
             return Ok(());
         }
-        let start = Instant::now();
-        let tallies = count(&self.served, store)?;
-        *self.counted() = Counted { tallies, at: Instant::now(), took: start.elapsed() };
+        let asked = Instant::now();
+        // Unwrap safety: as above.
+        let _turn = self.turn.lock().unwrap();
+        // Who had the turn may have begun after this was asked.
+        if self.counted().begun < asked {
+            let counted = Counted::anew(&self.served, store)?;
+            *self.counted() = counted;
+        }
         Ok(())
     }
 

@@ -54,6 +54,22 @@ pub enum Error {
         "a study with memoised noise cannot be served: the page keeps no permanent reports; use `noise = \"fresh\"`"
     )]
     Memoised,
+    /// A protocol some of whose reports have probability 0 whatever the value.
+    #[error(
+        "{collection}: the protocol has reports that no value gives; a stranger who sends one would make every analysis fail"
+    )]
+    ImpossibleReports {
+        /// The collection.
+        collection: String,
+    },
+    /// A protocol with more different reports than memory has room for.
+    #[error(
+        "{collection}: the protocol has too many different reports; strangers could fill the memory with them"
+    )]
+    TooManyDifferentReports {
+        /// The collection.
+        collection: String,
+    },
     /// A protocol that no client can draw with whole numbers.
     #[error("{collection}: {error}")]
     Client {
@@ -80,9 +96,13 @@ impl Error {
             Error::Token { .. }
             | Error::Memoised
             | Error::Client { .. }
+            | Error::ImpossibleReports { .. }
+            | Error::TooManyDifferentReports { .. }
             | Error::TooManyCollections { .. }
             | Error::Address { .. } => true,
-            Error::Store(problem) => !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed),
+            Error::Store(problem) => {
+                !matches!(problem, StoreProblem::Failed { .. } | StoreProblem::Closed | StoreProblem::Busy)
+            }
             Error::Job(_) | Error::File { .. } | Error::System(_) => false,
         }
     }

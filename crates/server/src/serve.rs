@@ -15,10 +15,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
+use crate::admission::admit;
 use crate::analyst::Analyst;
 use crate::http::{Metrics, Rate, Service, router};
 use crate::ingest::Writing;
 use crate::live::Live;
+use crate::patient::Patient;
 use crate::problem::{Error, Result};
 use crate::publication::publication;
 use crate::served::Served;
@@ -30,6 +32,9 @@ const MAX_CONNECTIONS: usize = 512;
 
 /// The head of a request must be there after so long, also on a connection that has been used before.
 const HEAD_TIME: Duration = Duration::from_secs(15);
+
+/// A write must not wait longer for a client to read.
+const WRITE_TIME: Duration = Duration::from_secs(30);
 
 /// Most bytes of the head of a request, and of what is read ahead.
 const MAX_HEAD: usize = 32 << 10;
@@ -56,6 +61,18 @@ impl Place {
             Place::Directory(directory) => Arc::new(Sqlite::open(directory, &served.name())?),
             Place::Database(address) => Arc::new(Postgres::open(address, &served.name())?),
         })
+    }
+
+    /// Opens the store of a study, which must exist.
+    ///
+    /// # Errors
+    /// There is none, it cannot be used, or has the reports of another study.
+    pub fn existing(&self, served: &Served) -> Result<Arc<dyn Store>> {
+        match self {
+            Place::Directory(directory) => Sqlite::find(directory)?,
+            Place::Database(address) => Postgres::find(address)?,
+        }
+        self.open(served)
     }
 }
 
@@ -103,9 +120,10 @@ impl Listening {
     /// Opens the store, counts what is in it, and listens.
     ///
     /// # Errors
-    /// The store or the address cannot be used.
+    /// A protocol cannot be served, or the store or the address cannot be used.
     pub fn begin(settings: Settings) -> Result<Self> {
         let Settings { served, place, address, token, rate } = settings;
+        admit(&served)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(Error::System)?;
         let listener = runtime
@@ -117,7 +135,7 @@ impl Listening {
         let writing = Writing::begin(&*store, live.clone())?;
         let analyst = Analyst::begin(served.clone(), store.clone(), live.clone())?;
         let service = Arc::new(Service {
-            publication: publication(&served)?,
+            publication: publication(&served)?.into(),
             state: store.state()?,
             served,
             store,
@@ -195,7 +213,8 @@ async fn converse(stream: TcpStream, router: Router, mut ending: watch::Receiver
     let _ = stream.set_nodelay(true);
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(MAX_HEAD);
-    let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let stream = TokioIo::new(Patient::new(stream, WRITE_TIME));
+    let connection = server.serve_connection(stream, TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     // A connection that breaks concerns its client alone.
     tokio::select! {

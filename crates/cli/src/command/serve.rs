@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result {
         (None, directory) => Place::Directory(directory.clone().unwrap_or_default()),
     };
     if let Some(directory) = &arguments.export {
-        let files = export(&*place.open(&served)?, &served, directory)?;
+        let files = export(&*place.existing(&served)?, &served, directory)?;
         say(AnsiColor::Green, "wrote", &format!("{files} files to {}", directory.to_string_lossy()));
         return Ok(());
     }

@@ -31,11 +31,18 @@ pub async fn tallies(State(service): State<Arc<Service>>, Path(name): Path<Strin
     }
 }
 
-/// All reports of a collection, as CSV. A file that is cut off has no end, and no command takes it.
+/// All reports of a collection, as CSV, if none were forgotten. A file that is cut off has no end, and no command takes it.
 pub async fn reports(State(service): State<Arc<Service>>, Path(name): Path<String>) -> Response {
     let Some((place, _)) = service.served.collection(&name) else {
         return problem(StatusCode::NOT_FOUND, "collection");
     };
+    let own = service.clone();
+    let forgotten = tokio::task::spawn_blocking(move || own.store.state().map(|state| state.tallies));
+    match forgotten.await {
+        Ok(Ok(forgotten)) if forgotten.is_empty() => {}
+        Ok(Ok(_)) => return problem(StatusCode::GONE, "forgotten"),
+        _ => return later(StatusCode::SERVICE_UNAVAILABLE, "store", 5),
+    }
     let (sender, body) = Channel::<Bytes, io::Error>::new(4);
     let parts = Parts { sender: Some(sender), waiting: Vec::with_capacity(PART), runtime: Handle::current() };
     tokio::task::spawn_blocking(move || {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -54,7 +54,7 @@ pub struct Service {
     /// What is asked.
     pub served: Arc<Served>,
     /// The study as it is published.
-    pub publication: String,
+    pub publication: Bytes,
     /// The secret of the store.
     pub state: crate::store::State,
     /// Where reports are kept.

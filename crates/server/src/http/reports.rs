@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::Serialize;
 use sottovoce_client::{Batch, Reason, Submission};
 
@@ -95,15 +95,34 @@ pub async fn take(
 }
 
 /// The body, if it is there in time and not too long.
-async fn read(body: Body) -> Result<Bytes, Response> {
-    match tokio::time::timeout(BODY_TIME, Limited::new(body, MAX_BODY).collect()).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "body"))
-        }
-        Ok(Err(_)) => Err(problem(StatusCode::BAD_REQUEST, "body")),
+async fn read(body: Body) -> Result<Vec<u8>, Response> {
+    match tokio::time::timeout(BODY_TIME, whole(body)).await {
+        Ok(Ok(whole)) => Ok(whole),
+        Ok(Err(Unread::TooLong)) => Err(problem(StatusCode::PAYLOAD_TOO_LARGE, "body")),
+        Ok(Err(Unread::Broken)) => Err(problem(StatusCode::BAD_REQUEST, "body")),
         Err(_) => Err(problem(StatusCode::REQUEST_TIMEOUT, "time")),
     }
+}
+
+/// Why there is no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unread {
+    TooLong,
+    Broken,
+}
+
+/// The body, if it is not too long. Its parts are put together as they come: each of them alone takes far more memory than the byte that may be in it.
+async fn whole(mut body: Body) -> Result<Vec<u8>, Unread> {
+    let mut whole = Vec::new();
+    while let Some(frame) = body.frame().await {
+        // What is no data is a trailer, which nobody asked for.
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        if whole.len() + data.len() > MAX_BODY {
+            return Err(Unread::TooLong);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole)
 }
 
 /// The rows of a batch, and for each report why it is none of them.
@@ -169,5 +188,40 @@ async fn settle(service: &Service, rows: Vec<Row>, refused: Vec<Option<&'static 
     match serde_json::to_string(&answer) {
         Ok(text) => json(StatusCode::OK, text),
         Err(_) => later(StatusCode::SERVICE_UNAVAILABLE, "answer", 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use axum::body::Bytes;
+    use http_body_util::channel::Channel;
+
+    use super::*;
+
+    /// A body in parts of so many bytes.
+    async fn sent(parts: usize, bytes: usize) -> Result<Vec<u8>, Unread> {
+        let (mut sender, body) = Channel::<Bytes, io::Error>::new(4);
+        let sending = tokio::spawn(async move {
+            for _ in 0..parts {
+                if sender.send_data(Bytes::from(vec![b'7'; bytes])).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let read = whole(Body::new(body)).await;
+        sending.await.unwrap();
+        read
+    }
+
+    #[test]
+    fn parts_are_put_together_up_to_the_limit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            assert_eq!(sent(3000, 1).await, Ok(vec![b'7'; 3000]));
+            assert_eq!(sent(16, MAX_BODY / 16).await.map(|body| body.len()), Ok(MAX_BODY));
+            assert_eq!(sent(17, MAX_BODY / 16).await, Err(Unread::TooLong));
+        });
     }
 }

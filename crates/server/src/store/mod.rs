@@ -65,6 +65,21 @@ pub enum StoreProblem {
         /// The directory.
         place: String,
     },
+    /// A file of reports would have too few of them.
+    #[error("{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies")]
+    Forgotten {
+        /// The store.
+        place: String,
+    },
+    /// There is no store.
+    #[error("{place} has no reports of any study")]
+    Missing {
+        /// Where it should be.
+        place: String,
+    },
+    /// Others read what is to be written anew, or written over.
+    #[error("the store is being read; try again when that is done")]
+    Busy,
     /// The address of a database cannot be used.
     #[error("the address of the database cannot be used: {reason}")]
     Address {
@@ -104,6 +119,31 @@ impl State {
     }
 }
 
+/// What a visitor of a store is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum Found<'f> {
+    /// First, and once: the tallies of the reports that were forgotten, by collection.
+    Tallies(&'f BTreeMap<Place, String>),
+    /// A report, and how often it is there.
+    Report {
+        /// Its collection.
+        collection: Place,
+        /// Its bytes.
+        report: &'f [u8],
+        /// How often it was made.
+        count: u64,
+    },
+}
+
+/// A collection that is to be visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// Which it is.
+    pub collection: Place,
+    /// Whether each different report is shown once, with how often it was made, instead of all of them in the order of their keys.
+    pub grouped: bool,
+}
+
 /// A place where reports are kept.
 pub trait Store: Send + Sync {
     /// What it is called in messages.
@@ -124,11 +164,11 @@ pub trait Store: Send + Sync {
     /// The store cannot be opened.
     fn writer(&self) -> Result<Box<dyn Writer>>;
 
-    /// Visits the reports of a collection that were not forgotten, in the order of their keys, or, if `grouped`, each different report once, with how often it was made.
+    /// Shows what was forgotten and what was not, all of it as it was at one moment: a report is in the tallies or in a row, never in both or in neither.
     ///
     /// # Errors
     /// The store cannot be read, or the visitor fails.
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result;
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result;
 }
 
 /// Tallies to which forgotten reports are added.
@@ -200,8 +240,10 @@ mod tests {
     fn reports(store: &dyn Store, grouped: bool) -> Vec<(Vec<u8>, u64)> {
         let mut found = Vec::new();
         store
-            .visit(0, grouped, &mut |report, count| {
-                found.push((report.to_vec(), count));
+            .visit(&[Visit { collection: 0, grouped }], &mut |shown| {
+                if let Found::Report { report, count, .. } = shown {
+                    found.push((report.to_vec(), count));
+                }
                 Ok(())
             })
             .unwrap();
@@ -265,5 +307,27 @@ mod tests {
         writer.insert(&[row(0, 201, 1)]).unwrap();
         writer.forget(&mut Sum(BTreeMap::new())).unwrap();
         assert_eq!(store.state().unwrap().tallies, BTreeMap::from([(0, "201".into())]));
+    }
+
+    /// A log that somebody reads still has what was deleted.
+    #[test]
+    fn nothing_is_forgotten_while_it_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(directory.path(), "one").unwrap();
+        let mut writer = store.writer().unwrap();
+        writer.insert(&[row(0, 2, 7)]).unwrap();
+        let read = store.visit(&[Visit { collection: 0, grouped: false }], &mut |found| {
+            if matches!(found, Found::Report { .. }) {
+                assert_eq!(writer.forget(&mut Sum(BTreeMap::new())), Err(StoreProblem::Busy));
+                assert_eq!(writer.rest(), Err(StoreProblem::Busy));
+            }
+            Ok(())
+        });
+        assert_eq!((read, writer.rest()), (Ok(()), Ok(())));
+        assert_eq!(fs_length(&directory.path().join("reports.sqlite-wal")), 0);
+    }
+
+    fn fs_length(file: &std::path::Path) -> u64 {
+        std::fs::metadata(file).unwrap().len()
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! Two processes that get the same report agree on who keeps it: the rows of a transaction are inserted in the order of their keys, and whoever comes second
 //! waits and then finds the row. The table keeps rows in the order of their insertion, with the numbers of their transactions, until
-//! [`compact`](Writer::compact) writes all of them anew in the order of their keys, in one transaction.
+//! [`compact`](Writer::compact) writes all of them anew in the order of their keys, in one transaction. That there is something to write anew stands in the database,
+//! so that any process does it for one that was killed: when the study is closed, when a service ends, and when one has begun and nothing comes for a moment.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator;
+use postgres::error::SqlState;
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
-use super::{Forgotten, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Writer};
+use super::{Forgotten, Found, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS sottovoce_study (name TEXT PRIMARY KEY, value BYTEA NOT NULL);
@@ -18,6 +20,15 @@ const TABLES: &str = "
         PRIMARY KEY (collection, key));
     CREATE TABLE IF NOT EXISTS sottovoce_tally (collection INTEGER PRIMARY KEY, tallies TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS sottovoce_refusal (reason TEXT PRIMARY KEY, n BIGINT NOT NULL);";
+
+/// Milliseconds for which the whole table is waited for at a time, how often, and with which pause.
+const SEIZE: u32 = 2000;
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Milliseconds after which a statement, or its wait for a lock, has failed. A reader's statement may take longer.
+const STATEMENT: u32 = 60_000;
+const WAIT: u32 = 30_000;
 
 /// The lock under which processes create the tables, and write all rows anew.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7305437)";
@@ -42,11 +53,7 @@ impl Postgres {
     /// # Errors
     /// The database does not answer, or has the reports of another study.
     pub fn open(address: &str, study: &str) -> Result<Self> {
-        let parsed = address.parse::<Config>();
-        let mut config = parsed.map_err(|error| StoreProblem::Address { reason: error.to_string() })?;
-        config.connect_timeout(Duration::from_secs(10)).application_name("sottovoce");
-        config.tcp_user_timeout(Duration::from_secs(30));
-        let store = Postgres { config };
+        let store = Postgres::at(address)?;
         let mut client = store.connect()?;
         let mut transaction = client.transaction()?;
         transaction.batch_execute(LOCK)?;
@@ -66,9 +73,33 @@ impl Postgres {
         Ok(store)
     }
 
+    /// Looks whether there is a store, and creates nothing.
+    ///
+    /// # Errors
+    /// There is none, or the database does not answer.
+    pub fn find(address: &str) -> Result {
+        let store = Postgres::at(address)?;
+        let found = store.connect()?.query_one("SELECT to_regclass('sottovoce_study') IS NOT NULL", &[])?;
+        if found.get(0) { Ok(()) } else { Err(StoreProblem::Missing { place: store.place() }) }
+    }
+
+    /// How the database at an address is reached.
+    fn at(address: &str) -> Result<Self> {
+        let parsed = address.parse::<Config>();
+        let mut config = parsed.map_err(|error| StoreProblem::Address { reason: error.to_string() })?;
+        config.connect_timeout(Duration::from_secs(10)).application_name("sottovoce");
+        // A machine that is gone, or a network that lost the connection, shows after a minute.
+        config.tcp_user_timeout(Duration::from_secs(30)).keepalives_idle(Duration::from_secs(30));
+        config.keepalives_interval(Duration::from_secs(10)).keepalives_retries(3);
+        Ok(Postgres { config })
+    }
+
     fn connect(&self) -> Result<Client> {
         let mut client = self.config.connect(NoTls)?;
-        client.batch_execute("SET synchronous_commit = on; SET client_min_messages = warning")?;
+        client.batch_execute(&format!(
+            "SET synchronous_commit = on; SET client_min_messages = warning;
+             SET statement_timeout = {STATEMENT}; SET lock_timeout = {WAIT}"
+        ))?;
         Ok(client)
     }
 }
@@ -87,6 +118,17 @@ fn set(transaction: &mut Transaction<'_>, name: &str, value: &[u8]) -> Result {
 fn tallies(transaction: &mut Transaction<'_>) -> Result<BTreeMap<Place, String>> {
     let found = transaction.query("SELECT collection, tallies FROM sottovoce_tally", &[])?;
     Ok(found.into_iter().map(|row| (row.get::<_, i32>(0) as Place, row.get(1))).collect())
+}
+
+fn query(grouped: bool) -> &'static str {
+    match grouped {
+        true => {
+            "SELECT report, count(*) FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL GROUP BY report"
+        }
+        false => {
+            "SELECT report, 1::bigint FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL ORDER BY key"
+        }
+    }
 }
 
 impl Store for Postgres {
@@ -114,22 +156,24 @@ impl Store for Postgres {
     fn writer(&self) -> Result<Box<dyn Writer>> {
         let store = Postgres { config: self.config.clone() };
         let client = Some(store.connect()?);
-        Ok(Box::new(PostgresWriter { store, client, dirty: false }))
+        Ok(Box::new(PostgresWriter { store, client, owed: true }))
     }
 
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result {
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result {
         let mut client = self.connect()?;
-        let query = match grouped {
-            true => {
-                "SELECT report, count(*) FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL GROUP BY report"
+        let mut transaction =
+            client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start()?;
+        // The moment that is read is that of the first query after this one. It must not be in the middle of `forget`: tables that were emptied and filled anew
+        // look empty to those who looked before.
+        transaction.batch_execute(
+            "SET LOCAL statement_timeout = 0; LOCK TABLE sottovoce_report IN ACCESS SHARE MODE",
+        )?;
+        show(Found::Tallies(&tallies(&mut transaction)?))?;
+        for Visit { collection, grouped } in visits.iter().copied() {
+            let mut rows = transaction.query_raw(query(grouped), [&i32::from(collection)])?;
+            while let Some(row) = rows.next()? {
+                show(Found::Report { collection, report: row.get(0), count: row.get::<_, i64>(1) as u64 })?;
             }
-            false => {
-                "SELECT report, 1::bigint FROM sottovoce_report WHERE collection = $1 AND report IS NOT NULL ORDER BY key"
-            }
-        };
-        let mut rows = client.query_raw(query, [&i32::from(collection)])?;
-        while let Some(row) = rows.next()? {
-            visit(row.get(0), row.get::<_, i64>(1) as u64)?;
         }
         Ok(())
     }
@@ -139,7 +183,8 @@ struct PostgresWriter {
     store: Postgres,
     /// None after an error: the next call connects anew.
     client: Option<Client>,
-    dirty: bool,
+    /// Whether the next rest must look for what was left unsorted: by a service that was killed, or because rows could not be written anew when they had to be.
+    owed: bool,
 }
 
 impl PostgresWriter {
@@ -161,6 +206,19 @@ impl PostgresWriter {
         }
         self.client = Some(client);
         done
+    }
+}
+
+impl PostgresWriter {
+    /// Does something for which nobody else may use the table.
+    fn patiently(&mut self, mut work: impl FnMut(&mut Transaction<'_>) -> Result) -> Result {
+        for _ in 1..ATTEMPTS {
+            match self.within(&mut work) {
+                Err(StoreProblem::Busy) => std::thread::sleep(PAUSE),
+                done => return done,
+            }
+        }
+        self.within(work)
     }
 }
 
@@ -198,7 +256,7 @@ fn kept(transaction: &mut Transaction<'_>, rows: &[&Row], new: &HashSet<(Place, 
 
 impl Writer for PostgresWriter {
     fn insert(&mut self, rows: &[Row]) -> Result<Vec<Outcome>> {
-        let outcomes = self.within(|transaction| {
+        self.within(|transaction| {
             // Whoever closes the study waits for this transaction.
             transaction.query("SELECT 1 FROM sottovoce_study WHERE name = 'name' FOR SHARE", &[])?;
             if value(transaction, "closed")?.is_some() {
@@ -212,6 +270,10 @@ impl Writer for PostgresWriter {
                 "INSERT INTO sottovoce_report SELECT * FROM unnest($1::int[], $2::bytea[], $3::bytea[])
                 ON CONFLICT DO NOTHING RETURNING collection, key";
             let inserted = transaction.query(insert, &[&collections, &keys, &reports])?;
+            // Since this transaction has written to the table, nobody writes it anew before the end of it.
+            if value(transaction, "dirty")?.is_none() {
+                set(transaction, "dirty", &[1])?;
+            }
             let mut new: HashSet<(Place, Key)> = inserted.iter().map(key).collect();
             let kept = kept(transaction, &first, &new)?;
             let missing = || StoreProblem::Failed { reason: "a row disappeared".into() };
@@ -228,9 +290,7 @@ impl Writer for PostgresWriter {
                 Ok(if same { Outcome::Repeated } else { Outcome::Conflict })
             };
             rows.iter().map(of).collect()
-        })?;
-        self.dirty = true;
-        Ok(outcomes)
+        })
     }
 
     fn refuse(&mut self, counts: &BTreeMap<&'static str, u64>) -> Result {
@@ -252,8 +312,9 @@ impl Writer for PostgresWriter {
     }
 
     fn forget(&mut self, forgotten: &mut dyn Forgotten) -> Result {
-        self.within(|transaction| {
-            transaction.batch_execute("LOCK TABLE sottovoce_report IN ACCESS EXCLUSIVE MODE")?;
+        self.patiently(|transaction| {
+            hold(transaction)?;
+            seize(transaction)?;
             forgotten.begin(&tallies(transaction)?)?;
             let all = "SELECT collection, report FROM sottovoce_report WHERE report IS NOT NULL ORDER BY collection, key";
             let mut rows = transaction.query_raw(all, [] as [i32; 0])?;
@@ -271,27 +332,47 @@ impl Writer for PostgresWriter {
     }
 
     fn rest(&mut self) -> Result {
-        Ok(())
+        if self.owed { self.compact() } else { Ok(()) }
     }
 
     fn compact(&mut self) -> Result {
-        if !self.dirty {
-            return Ok(());
-        }
-        self.within(|transaction| rewrite(transaction, "report"))?;
-        self.dirty = false;
+        self.owed = true;
+        self.patiently(|transaction| {
+            hold(transaction)?;
+            match value(transaction, "dirty")? {
+                Some(_) => rewrite(transaction, "report"),
+                None => Ok(()),
+            }
+        })?;
+        self.owed = false;
         Ok(())
     }
 }
 
+/// Waits until nobody else writes rows anew. All who do so take this lock first, and the table second.
+fn hold(transaction: &mut Transaction<'_>) -> Result {
+    transaction.batch_execute("SET LOCAL statement_timeout = 0")?;
+    Ok(transaction.batch_execute(LOCK)?)
+}
+
+/// Waits a moment until nobody reads or writes the table. Others who come meanwhile wait behind this, and must not do so for long.
+fn seize(transaction: &mut Transaction<'_>) -> Result {
+    let lock =
+        format!("SET LOCAL lock_timeout = {SEIZE}; LOCK TABLE sottovoce_report IN ACCESS EXCLUSIVE MODE");
+    transaction.batch_execute(&lock).map_err(|error| match error.code() {
+        Some(&SqlState::LOCK_NOT_AVAILABLE) => StoreProblem::Busy,
+        _ => error.into(),
+    })
+}
+
 /// Writes all rows anew in the order of their keys: into a new file, since the table is emptied first.
 fn rewrite(transaction: &mut Transaction<'_>, report: &str) -> Result {
-    transaction.batch_execute(LOCK)?;
+    seize(transaction)?;
     transaction.batch_execute(&format!(
-        "LOCK TABLE sottovoce_report IN ACCESS EXCLUSIVE MODE;
-         CREATE TEMPORARY TABLE sottovoce_sorted ON COMMIT DROP AS SELECT collection, key, {report} AS report FROM sottovoce_report;
+        "CREATE TEMPORARY TABLE sottovoce_sorted ON COMMIT DROP AS SELECT collection, key, {report} AS report FROM sottovoce_report;
          TRUNCATE sottovoce_report;
-         INSERT INTO sottovoce_report SELECT * FROM sottovoce_sorted ORDER BY collection, key;"
+         INSERT INTO sottovoce_report SELECT * FROM sottovoce_sorted ORDER BY collection, key;
+         DELETE FROM sottovoce_study WHERE name = 'dirty';"
     ))?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::{Forgotten, Outcome, Place, Result, Row, State, Store, StoreProblem, Writer};
+use super::{Forgotten, Found, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};
 
 /// The file of the reports.
 const FILE: &str = "reports.sqlite";
@@ -62,9 +62,20 @@ impl Sqlite {
         restrict(directory).map_err(|error| failed(&error))?;
         let lock = Mutex::new(lock(directory)?);
         let store = Sqlite { directory: directory.to_owned(), _lock: lock };
-        let mut writer = SqliteWriter { connection: store.connect()?, dirty: false };
+        let mut writer = SqliteWriter { connection: store.connect()?, dirty: false, owed: false };
         writer.begin(study, &store.place())?;
         Ok(store)
+    }
+
+    /// Looks whether there is a store, and creates nothing.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(directory: &Path) -> Result {
+        match directory.join(FILE).is_file() {
+            true => Ok(()),
+            false => Err(StoreProblem::Missing { place: directory.to_string_lossy().into_owned() }),
+        }
     }
 
     fn connect(&self) -> Result<Connection> {
@@ -127,6 +138,15 @@ fn tallies(connection: &Connection) -> Result<BTreeMap<Place, String>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+fn query(grouped: bool) -> &'static str {
+    match grouped {
+        true => {
+            "SELECT report, count(*) FROM report WHERE collection = ? AND report IS NOT NULL GROUP BY report"
+        }
+        false => "SELECT report, 1 FROM report WHERE collection = ? AND report IS NOT NULL ORDER BY key",
+    }
+}
+
 impl Store for Sqlite {
     fn place(&self) -> String {
         self.directory.to_string_lossy().into_owned()
@@ -153,22 +173,22 @@ impl Store for Sqlite {
     fn writer(&self) -> Result<Box<dyn Writer>> {
         let connection = self.connect()?;
         let dirty = value(&connection, "dirty")?.is_some();
-        Ok(Box::new(SqliteWriter { connection, dirty }))
+        // A store that was opened is sorted, unless that failed.
+        Ok(Box::new(SqliteWriter { connection, dirty, owed: dirty }))
     }
 
-    fn visit(&self, collection: Place, grouped: bool, visit: &mut dyn FnMut(&[u8], u64) -> Result) -> Result {
-        let connection = self.connect()?;
-        let query = match grouped {
-            true => {
-                "SELECT report, count(*) FROM report WHERE collection = ? AND report IS NOT NULL GROUP BY report"
+    fn visit(&self, visits: &[Visit], show: &mut dyn FnMut(Found<'_>) -> Result) -> Result {
+        let mut connection = self.connect()?;
+        // What is read in one transaction was there at one moment.
+        let transaction = connection.transaction()?;
+        show(Found::Tallies(&tallies(&transaction)?))?;
+        for Visit { collection, grouped } in visits.iter().copied() {
+            let mut statement = transaction.prepare(query(grouped))?;
+            let mut rows = statement.query([collection])?;
+            while let Some(row) = rows.next()? {
+                let report = row.get_ref(0)?.as_blob().unwrap_or_default();
+                show(Found::Report { collection, report, count: row.get::<_, i64>(1)? as u64 })?;
             }
-            false => "SELECT report, 1 FROM report WHERE collection = ? AND report IS NOT NULL ORDER BY key",
-        };
-        let mut statement = connection.prepare(query)?;
-        let mut rows = statement.query([collection])?;
-        while let Some(row) = rows.next()? {
-            let report = row.get_ref(0)?.as_blob().unwrap_or_default();
-            visit(report, row.get::<_, i64>(1)? as u64)?;
         }
         Ok(())
     }
@@ -178,6 +198,8 @@ struct SqliteWriter {
     connection: Connection,
     /// Whether the file may show what came later.
     dirty: bool,
+    /// Whether the rows had to be written anew, and were not.
+    owed: bool,
 }
 
 impl SqliteWriter {
@@ -198,7 +220,9 @@ impl SqliteWriter {
         }
         transaction.commit()?;
         self.dirty = value(&self.connection, "dirty")?.is_some();
-        self.compact()
+        // On a disk that is nearly full reports can be read, and even be taken, although not all of them can be written anew: that is done when the store rests.
+        let _ = self.compact();
+        Ok(())
     }
 
     /// A transaction that has the right to write from the beginning.
@@ -208,7 +232,9 @@ impl SqliteWriter {
 
     /// Brings the log into the database and empties it.
     fn checkpoint(&self) -> Result {
-        Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+        let busy: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        // Deleted reports are still in the log as long as somebody reads it.
+        if busy { Err(StoreProblem::Busy) } else { Ok(()) }
     }
 }
 
@@ -283,15 +309,18 @@ impl Writer for SqliteWriter {
     }
 
     fn rest(&mut self) -> Result {
-        self.checkpoint()
+        if self.owed { self.compact() } else { self.checkpoint() }
     }
 
     fn compact(&mut self) -> Result {
+        self.owed = true;
         if self.dirty {
             self.connection.execute_batch("VACUUM")?;
             self.connection.execute("DELETE FROM study WHERE name = 'dirty'", [])?;
             self.dirty = false;
         }
-        self.checkpoint()
+        self.checkpoint()?;
+        self.owed = false;
+        Ok(())
     }
 }
