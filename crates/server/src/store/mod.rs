@@ -330,4 +330,23 @@ mod tests {
     fn fs_length(file: &std::path::Path) -> u64 {
         std::fs::metadata(file).unwrap().len()
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_created_is_for_its_owner_alone() {
+        use std::fs::{Permissions, metadata, set_permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let rights = |path: &std::path::Path| metadata(path).unwrap().permissions().mode() & 0o777;
+        set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+        let inner = directory.path().join("inner");
+        for place in [directory.path(), &inner] {
+            let store = Sqlite::open(place, "one").unwrap();
+            store.writer().unwrap().insert(&[row(0, 2, 7)]).unwrap();
+            for file in ["reports.sqlite", "reports.sqlite-wal", "lock.sqlite"] {
+                assert_eq!(rights(&place.join(file)), 0o600, "{file}");
+            }
+        }
+        assert_eq!((rights(directory.path()), rights(&inner)), (0o755, 0o700));
+    }
 }
