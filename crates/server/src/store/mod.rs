@@ -216,6 +216,12 @@ pub trait Writer: Send {
     /// The store fails; then all reports are still there.
     fn forget(&mut self, forgotten: &mut dyn Forgotten) -> Result;
 
+    /// Writes something durably that says nothing, to find out whether the store works.
+    ///
+    /// # Errors
+    /// It does not.
+    fn probe(&mut self) -> Result;
+
     /// Called when nothing has come for a while.
     ///
     /// # Errors

@@ -331,6 +331,14 @@ impl Writer for PostgresWriter {
         })
     }
 
+    fn probe(&mut self) -> Result {
+        self.within(|transaction| {
+            set(transaction, "probe", &[0])?;
+            transaction.execute("DELETE FROM sottovoce_study WHERE name = 'probe'", &[])?;
+            Ok(())
+        })
+    }
+
     fn rest(&mut self) -> Result {
         if self.owed { self.compact() } else { Ok(()) }
     }

@@ -311,6 +311,14 @@ impl Writer for SqliteWriter {
         self.compact()
     }
 
+    fn probe(&mut self) -> Result {
+        let transaction = self.transaction()?;
+        // What is written is as long as what usually does not fit.
+        set(&transaction, "probe", &[0; PAGE as usize])?;
+        transaction.execute("DELETE FROM study WHERE name = 'probe'", [])?;
+        Ok(transaction.commit()?)
+    }
+
     fn rest(&mut self) -> Result {
         if self.owed { self.compact() } else { self.checkpoint() }
     }
