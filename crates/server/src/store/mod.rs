@@ -66,7 +66,9 @@ pub enum StoreProblem {
         place: String,
     },
     /// A file of reports would have too few of them.
-    #[error("{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies")]
+    #[error(
+        "{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies"
+    )]
     Forgotten {
         /// The store.
         place: String,
@@ -348,7 +350,8 @@ mod tests {
         let inner = directory.path().join("inner");
         for place in [directory.path(), &inner] {
             let store = Sqlite::open(place, "one").unwrap();
-            store.writer().unwrap().insert(&[row(0, 2, 7)]).unwrap();
+            let mut writer = store.writer().unwrap();
+            writer.insert(&[row(0, 2, 7)]).unwrap();
             for file in ["reports.sqlite", "reports.sqlite-wal", "lock.sqlite"] {
                 assert_eq!(rights(&place.join(file)), 0o600, "{file}");
             }

@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use postgres::fallible_iterator::FallibleIterator;
 use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
 use super::{Forgotten, Found, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};

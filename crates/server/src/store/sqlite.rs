@@ -235,7 +235,8 @@ impl SqliteWriter {
 
     /// Brings the log into the database and empties it.
     fn checkpoint(&self) -> Result {
-        let busy: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: bool =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         // Deleted reports are still in the log as long as somebody reads it.
         if busy { Err(StoreProblem::Busy) } else { Ok(()) }
     }
