@@ -43,7 +43,7 @@ fn is_bounded(protocol: &Protocol, layout: &Layout) -> bool {
 
 /// Whether some report has probability 0 whatever the value. Its layout would not tell, and no distribution explains a tally with it.
 fn has_impossible_reports(protocol: &Protocol) -> Result<bool> {
-    let any = |protocols: &[Protocol]| {
+    let any = |protocols: &[Protocol]| -> Result<bool> {
         protocols.iter().try_fold(false, |any, one| Ok(any || has_impossible_reports(one)?))
     };
     Ok(match protocol {

@@ -34,6 +34,7 @@ enum Command {
     Insert(Vec<Row>, oneshot::Sender<Written>),
     Close(oneshot::Sender<std::result::Result<(), StoreProblem>>),
     Forget(oneshot::Sender<std::result::Result<(), StoreProblem>>),
+    Probe(oneshot::Sender<std::result::Result<(), StoreProblem>>),
     End,
 }
 
@@ -127,6 +128,17 @@ impl Ingest {
         self.send(Command::Forget(answer)).map(|()| answered)
     }
 
+    /// Finds out whether the store works.
+    ///
+    /// # Errors
+    /// As for [`insert`](Ingest::insert).
+    pub fn probe(
+        &self,
+    ) -> std::result::Result<oneshot::Receiver<std::result::Result<(), StoreProblem>>, NotTaken> {
+        let (answer, answered) = oneshot::channel();
+        self.send(Command::Probe(answer)).map(|()| answered)
+    }
+
     fn send(&self, command: Command) -> std::result::Result<(), NotTaken> {
         self.queue.try_send(command).map_err(|error| match error {
             TrySendError::Full(_) => NotTaken::Full,
@@ -197,6 +209,10 @@ impl Loop {
                 }
                 Ok(Command::Close(answer)) => self.close(answer),
                 Ok(Command::Forget(answer)) => self.forget(answer),
+                Ok(Command::Probe(answer)) => {
+                    // Who does not wait any longer will ask again.
+                    let _ = answer.send(self.writer.probe());
+                }
                 Ok(Command::End) | Err(RecvTimeoutError::Disconnected) => {
                     self.tell_refusals()?;
                     return self.writer.compact();

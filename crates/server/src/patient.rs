@@ -25,11 +25,7 @@ impl<S> Patient<S> {
     }
 
     /// What became of a write: if it waits, the time counts from when it began to.
-    fn limited<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+    fn limited<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.end = None;
             return written;

@@ -154,7 +154,10 @@ fn reports_are_exported_for_tally_and_forgotten() {
     };
     let (told, code) = export(&at("data"));
     assert!(code == Some(2) && told.contains("/tallies"), "{told}");
-    assert!(!fs::exists(at("files/answer.csv")).unwrap(), "a file of the reports that are left looks complete");
+    assert!(
+        !fs::exists(at("files/answer.csv")).unwrap(),
+        "a file of the reports that are left looks complete"
+    );
     let (told, code) = export(&at("nowhere"));
     assert!(code == Some(2) && !fs::exists(at("nowhere")).unwrap(), "{told}");
     let again = Host::of_drinks(&directory.path().join("data"));

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::http::header;
@@ -19,7 +20,12 @@ pub struct Metrics {
     repeated: AtomicU64,
     failures: AtomicU64,
     fails: AtomicBool,
+    /// When the store was tried last because nobody used it.
+    probed: Mutex<Option<Instant>>,
 }
+
+/// A store that fails is tried no more often, whoever asks.
+const PROBE: Duration = Duration::from_secs(2);
 
 impl Metrics {
     pub(super) fn took(&self, counted: u64, repeated: u64) {
@@ -33,6 +39,17 @@ impl Metrics {
         if !works {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Whether the store may be tried now.
+    pub(super) fn may_probe(&self) -> bool {
+        // Unwrap safety: nothing panics while it holds the lock.
+        let mut probed = self.probed.lock().unwrap();
+        let may = probed.is_none_or(|last| last.elapsed() >= PROBE);
+        if may {
+            *probed = Some(Instant::now());
+        }
+        may
     }
 
     /// Whether the store failed when it was used last.

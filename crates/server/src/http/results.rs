@@ -74,6 +74,14 @@ pub async fn results(State(service): State<Arc<Service>>) -> Response {
 
 /// Whether reports can be kept.
 pub async fn health(State(service): State<Arc<Service>>) -> Response {
+    // Whoever is told that the service is down sends it nothing that would show that the store works again.
+    if service.metrics.store_fails()
+        && service.metrics.may_probe()
+        && let Ok(answered) = service.ingest.probe()
+        && let Ok(Ok(())) = answered.await
+    {
+        service.metrics.store_works(true);
+    }
     match service.metrics.store_fails() {
         false => json(StatusCode::OK, "{\"status\":\"up\"}"),
         true => later(StatusCode::SERVICE_UNAVAILABLE, "store", 5),

@@ -66,7 +66,9 @@ pub enum StoreProblem {
         place: String,
     },
     /// A file of reports would have too few of them.
-    #[error("{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies")]
+    #[error(
+        "{place} has only the tallies of reports that were forgotten; a running service gives them at /v1/collections/NAME/tallies"
+    )]
     Forgotten {
         /// The store.
         place: String,
@@ -216,6 +218,12 @@ pub trait Writer: Send {
     /// The store fails; then all reports are still there.
     fn forget(&mut self, forgotten: &mut dyn Forgotten) -> Result;
 
+    /// Writes something durably that says nothing, to find out whether the store works.
+    ///
+    /// # Errors
+    /// It does not.
+    fn probe(&mut self) -> Result;
+
     /// Called when nothing has come for a while.
     ///
     /// # Errors
@@ -329,5 +337,25 @@ mod tests {
 
     fn fs_length(file: &std::path::Path) -> u64 {
         std::fs::metadata(file).unwrap().len()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_created_is_for_its_owner_alone() {
+        use std::fs::{Permissions, metadata, set_permissions};
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let rights = |path: &std::path::Path| metadata(path).unwrap().permissions().mode() & 0o777;
+        set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+        let inner = directory.path().join("inner");
+        for place in [directory.path(), &inner] {
+            let store = Sqlite::open(place, "one").unwrap();
+            let mut writer = store.writer().unwrap();
+            writer.insert(&[row(0, 2, 7)]).unwrap();
+            for file in ["reports.sqlite", "reports.sqlite-wal", "lock.sqlite"] {
+                assert_eq!(rights(&place.join(file)), 0o600, "{file}");
+            }
+        }
+        assert_eq!((rights(directory.path()), rights(&inner)), (0o755, 0o700));
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use postgres::fallible_iterator::FallibleIterator;
 use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
 use super::{Forgotten, Found, Key, Outcome, Place, Result, Row, State, Store, StoreProblem, Visit, Writer};
@@ -328,6 +328,14 @@ impl Writer for PostgresWriter {
                 transaction.execute(keep, &[&i32::from(collection), &tallies])?;
             }
             rewrite(transaction, "NULL::bytea")
+        })
+    }
+
+    fn probe(&mut self) -> Result {
+        self.within(|transaction| {
+            set(transaction, "probe", &[0])?;
+            transaction.execute("DELETE FROM sottovoce_study WHERE name = 'probe'", &[])?;
+            Ok(())
         })
     }
 

@@ -58,8 +58,7 @@ impl Sqlite {
     /// # Errors
     /// The directory cannot be written to, is in use, or has the reports of another study.
     pub fn open(directory: &Path, study: &str) -> Result<Self> {
-        fs::create_dir_all(directory).map_err(|error| failed(&error))?;
-        restrict(directory).map_err(|error| failed(&error))?;
+        create(directory).map_err(|error| failed(&error))?;
         let lock = Mutex::new(lock(directory)?);
         let store = Sqlite { directory: directory.to_owned(), _lock: lock };
         let mut writer = SqliteWriter { connection: store.connect()?, dirty: false, owed: false };
@@ -96,16 +95,20 @@ fn failed(error: &std::io::Error) -> StoreProblem {
     StoreProblem::Failed { reason: error.to_string() }
 }
 
-/// Lets nobody but the owner look into the directory.
-#[cfg(unix)]
-fn restrict(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-fn restrict(_: &Path) -> std::io::Result<()> {
-    Ok(())
+/// Creates what is missing of the directory and its files, for the owner alone. What is there already keeps its rights: they are the affair of who made it.
+fn create(directory: &Path) -> std::io::Result<()> {
+    let (mut directories, mut files) = (fs::DirBuilder::new(), fs::OpenOptions::new());
+    directories.recursive(true);
+    files.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        directories.mode(0o700);
+        files.mode(0o600);
+    }
+    directories.create(directory)?;
+    // SQLite gives the other files of a database the rights of its first one.
+    [FILE, LOCK].into_iter().try_for_each(|file| files.open(directory.join(file)).map(drop))
 }
 
 /// A lock that ends with the process, however that ends.
@@ -232,7 +235,8 @@ impl SqliteWriter {
 
     /// Brings the log into the database and empties it.
     fn checkpoint(&self) -> Result {
-        let busy: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: bool =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         // Deleted reports are still in the log as long as somebody reads it.
         if busy { Err(StoreProblem::Busy) } else { Ok(()) }
     }
@@ -306,6 +310,14 @@ impl Writer for SqliteWriter {
         transaction.commit()?;
         self.dirty = true;
         self.compact()
+    }
+
+    fn probe(&mut self) -> Result {
+        let transaction = self.transaction()?;
+        // What is written is as long as what usually does not fit.
+        set(&transaction, "probe", &[0; PAGE as usize])?;
+        transaction.execute("DELETE FROM study WHERE name = 'probe'", [])?;
+        Ok(transaction.commit()?)
     }
 
     fn rest(&mut self) -> Result {
