@@ -78,7 +78,10 @@ fn count(served: &Served, store: &dyn Store) -> Result<Vec<Tally>> {
     let visits = served.places().map(|(collection, asked)| Visit { collection, grouped: grouped(asked) });
     let mut tallies = Vec::new();
     store.visit(&visits.collect::<Vec<_>>(), &mut |found| match found {
-        Found::Tallies(forgotten) => Ok(tallies = read(served, forgotten)?),
+        Found::Tallies(forgotten) => {
+            tallies = read(served, forgotten)?;
+            Ok(())
+        }
         Found::Report { collection, report, count } => {
             let tally = &mut tallies[usize::from(collection)];
             let added = (0..count).try_for_each(|_| tally.add_report(report));

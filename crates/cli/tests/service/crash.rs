@@ -201,6 +201,13 @@ fn a_full_disk_loses_nothing_and_is_told() {
     let process = host.process().to_string();
     let room = Command::new("prlimit").args(["--pid", &process, "--fsize=unlimited"]).status().unwrap();
     assert!(room.success());
+    // A proxy that asks for the health sends nothing until it is good again.
+    let health = || host.connect().request("GET", "/health", "", b"").unwrap().status;
+    let recovers = (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        health() == 200
+    });
+    assert!(recovers, "the service is down although the store works");
     crowd.check(&host, &fingerprint);
     assert_eq!(host.connect().request("GET", "/health", "", b"").unwrap().status, 200);
     assert!(host.end().success());

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::crash::{Crowd, kills};
@@ -106,6 +107,13 @@ impl Database {
         format!("postgres://collector@127.0.0.1:{}/postgres", self.port)
     }
 
+    /// What the database answers to a query, a line for each row.
+    fn ask(&self, query: &str) -> String {
+        let asked =
+            Command::new(self.programs.join("psql")).args(["-tA", &self.address(), "-c", query]).output();
+        String::from_utf8(asked.unwrap().stdout).unwrap()
+    }
+
     fn host(&self, token: &Path) -> Host {
         let (address, token) = (self.address(), token.to_str().unwrap());
         let mut host = Host::start(&[&DRINKS[..], &["--store", &address, "--token-file", token]].concat());
@@ -160,6 +168,51 @@ fn services_side_by_side_count_each_report_once() {
     assert!(one.end().success() && other.end().success());
     let again = database.host(&token);
     assert_eq!((again.reports, again.results()["closed"].as_bool()), (1200, Some(true)));
+}
+
+/// Whoever is there after a kill sorts what was left, even if it takes no report itself.
+#[test]
+fn the_order_of_arrival_does_not_stay_after_a_kill() {
+    let Some(database) = Database::start() else { return };
+    let token = database.directory.path().join("token");
+    fs::write(&token, TOKEN).unwrap();
+    let one = database.host(&token);
+    for number in 0..40 {
+        assert_eq!(one.send(&reports(number..number + 1)), ["counted"]);
+    }
+    let keys =
+        |order| database.ask(&format!("SELECT encode(key, 'hex') FROM sottovoce_report ORDER BY {order}"));
+    assert_ne!(keys("ctid"), keys("key"), "the test needs an order that was left");
+    one.kill();
+    let other = database.host(&token);
+    assert_eq!(other.ask("POST", "/v1/close").status, 200);
+    assert_eq!(keys("ctid"), keys("key"));
+    assert_eq!(keys("key").lines().count(), 40);
+}
+
+/// Results and files have all reports while reports become tallies.
+#[test]
+fn no_number_falls_while_reports_are_forgotten() {
+    let Some(database) = Database::start() else { return };
+    let token = database.directory.path().join("token");
+    fs::write(&token, TOKEN).unwrap();
+    let (one, other) = (database.host(&token), database.host(&token));
+    for start in (0..5000).step_by(1000) {
+        one.send(&reports(start..start + 1000));
+    }
+    let forgotten = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..5 {
+                assert_eq!(one.ask("POST", "/v1/forget").status, 200);
+            }
+            forgotten.store(true, Ordering::Relaxed);
+        });
+        while !forgotten.load(Ordering::Relaxed) {
+            let tallies = other.ask("GET", "/v1/collections/answer/tallies");
+            assert_eq!((tallies.status, tallies.json()["n"].as_u64()), (200, Some(5000)));
+        }
+    });
 }
 
 #[test]

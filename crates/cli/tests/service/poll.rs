@@ -203,6 +203,23 @@ fn a_study_that_cannot_be_served_is_refused() {
             sottovoce(&["serve", &study(plan), "--data", data.to_str().unwrap(), "--address", "127.0.0.1:0"]);
         assert!(code == Some(2) && told.contains(words), "{words}: {told}");
     }
+    let dense = r#"{"kind": "matrix", "rows": [[0.75, 0.25], [0, 0], [0.25, 0.75]]}"#;
+    let grr = r#"{"kind": "grr", "a": 60, "epsilon": 1}"#;
+    let product = format!(r#"{{"kind": "product", "factors": [{}]}}"#, [grr; 9].join(", "));
+    for (protocol, words) in
+        [(dense, "reports that no value gives"), (&product, "too many different reports")]
+    {
+        let (told, code) = sottovoce(&[
+            "serve",
+            "-p",
+            protocol,
+            "--data",
+            data.to_str().unwrap(),
+            "--address",
+            "127.0.0.1:0",
+        ]);
+        assert!(code == Some(2) && told.contains(words), "{words}: {told}");
+    }
     assert!(!data.exists(), "what is refused leaves nothing behind");
 }
 
