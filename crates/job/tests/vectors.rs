@@ -169,9 +169,12 @@ fn protocol(place: usize, specification: &str) -> Value {
     vector
 }
 
+/// What is wrong, with a protocol, and what to change in its published form.
+type Change<'c> = (&'c str, &'c str, &'c [(&'c str, Value)]);
+
 /// Published protocols that a client refuses: one change of one that it takes.
 fn refused() -> Vec<Value> {
-    let changes: [(&str, &str, &[(&str, Value)]); 24] = [
+    let changes: [Change<'_>; 24] = [
         ("another format", "grr:a=3,eps=1", &[("/format", json!("sottovoce protocols"))]),
         ("a newer version", "grr:a=3,eps=1", &[("/version", json!(2))]),
         ("an unknown key", "grr:a=3,eps=1", &[("/more", json!(0))]),
