@@ -1,3 +1,4 @@
+import { belonging } from "./belonging.js";
 import { lengthOf, reportText } from "./bytes.js";
 import { fingerprint } from "./canonical.js";
 import { drawing, type Drawing } from "./draw.js";
@@ -41,6 +42,7 @@ export class Client {
     if (this.#drawing.inputs !== this.inputs || named !== this.inputs || (this.labels?.length ?? named) !== named) {
       refuse("its inputs, labels and draw do not belong together");
     }
+    belonging(object);
     this.#words = words;
   }
 

@@ -22,8 +22,9 @@ export class Memo {
   readonly #name: string;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `name` tells apart questions with the same protocol. */
-  constructor(client: Client, storage: MemoStorage, name = "") {
+  /** `name` tells apart questions with the same protocol, which must not share a permanent answer. */
+  constructor(client: Client, storage: MemoStorage, name: string) {
+    if (typeof name !== "string" || name === "") throw new SottovoceError("storage", "a memo needs the name of its question");
     this.#client = client;
     this.#storage = storage;
     this.#name = name;
@@ -46,14 +47,24 @@ export class Memo {
 
   async #report(value: string | number): Promise<string> {
     const key = `sottovoce ${this.#client.fingerprint} ${this.#client.input(value)} ${this.#name}`;
-    const kept = await this.#storage.get(key);
-    if (typeof kept === "string") {
+    return alone(key, () => this.#round(key, value));
+  }
+
+  async #round(key: string, value: string | number): Promise<string> {
+    const kept: unknown = await this.#storage.get(key);
+    if (kept !== null && kept !== undefined) {
       // Something else in its place is not drawn anew: that would spend privacy again, unseen.
-      if (!/^(0|[1-9]\d{0,8})$/.test(kept)) throw new SottovoceError("storage", "the stored answer is none of this protocol");
+      if (typeof kept !== "string" || !/^(0|[1-9]\d{0,8})$/.test(kept)) throw new SottovoceError("storage", "the stored answer is none of this protocol");
       return this.#client.round(Number(kept));
     }
     const answer = this.#client.permanent(value);
     await this.#storage.set(key, String(answer));
     return this.#client.round(answer);
   }
+}
+
+/** Runs `task` while no other tab or worker runs one under this name, where the platform has such locks. */
+function alone<T>(name: string, task: () => Promise<T>): Promise<T> {
+  const locks = (globalThis.navigator as { locks?: LockManager } | undefined)?.locks;
+  return locks ? (locks.request(name, task) as Promise<T>) : task();
 }

@@ -21,7 +21,10 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-const later = (status: number) => status === 429 || status === 503;
+const later = (status: number) => status === 408 || status === 429 || status >= 500;
+
+/** The longest wait, in milliseconds: timers overflow above 2^31. */
+const LONGEST = 3_600_000;
 
 /** Sends reports of one protocol, batch by batch. A batch without an answer is repeated with the same ids, which count once. */
 export async function send(
@@ -31,15 +34,24 @@ export async function send(
   options: SendOptions = {},
 ): Promise<Receipt> {
   const total: Receipt = { counted: 0, repeated: 0, refused: 0, results: [] };
-  const limit = options.limit ?? 1000;
-  for (let start = 0; start < reports.length; start += limit) {
+  let limit = options.limit ?? 1000;
+  if (!Number.isInteger(limit) || limit < 1) throw new SottovoceError("service", "a batch has at least one report");
+  for (let start = 0; start < reports.length; ) {
     const batch = reports.slice(start, start + limit).map(({ id, report }) => ({ id, report }));
-    const receipt = await sent(url, JSON.stringify({ fingerprint, reports: batch }), options);
+    let receipt: Receipt;
+    try {
+      receipt = await sent(url, JSON.stringify({ fingerprint, reports: batch }), options);
+    } catch (error) {
+      if (!(error instanceof SottovoceError && error.status === 413 && batch.length > 1)) throw error;
+      limit = Math.ceil(batch.length / 2);
+      continue;
+    }
     if (!Array.isArray(receipt.results) || receipt.results.length !== batch.length) {
       throw new SottovoceError("service", "the service's answer is not a receipt");
     }
     for (const key of ["counted", "repeated", "refused"] as const) total[key] += receipt[key];
     total.results.push(...receipt.results);
+    start += batch.length;
   }
   return total;
 }
@@ -70,7 +82,7 @@ async function sent(url: string, body: string, options: SendOptions): Promise<Re
     if ((status !== undefined && !later(status)) || attempt >= attempts) {
       throw new SottovoceError("service", status ? `the service refuses with status ${status}` : "the service does not answer", status);
     }
-    const pause = Math.max(asked, wait * 2 ** (attempt - 1));
+    const pause = Math.min(LONGEST, Math.max(asked, wait * 2 ** (attempt - 1)));
     await new Promise((done) => setTimeout(done, pause));
   }
 }

@@ -105,7 +105,7 @@ test("a batch without an answer is repeated with the same ids", async () => {
 });
 
 test("what the service refuses is not repeated, and the message has no report", async () => {
-  for (const status of [400, 404, 409, 410, 413, 500]) {
+  for (const status of [400, 404, 409, 410, 413, 415]) {
     await service(
       (_, response) => response.writeHead(status).end(),
       async (url, seen) => {
@@ -125,5 +125,22 @@ test("a study sends each report to its collection, and nothing of the answers be
     assert.deepEqual([...receipts.keys()], ["sex+income", "hours"]);
     assert.deepEqual(seen.map(({ url }) => url), ["/study/collections/sex%2Bincome/reports", "/study/collections/hours/reports"]);
     assert.deepEqual(Object.keys(seen[0].batch.reports[0]), ["id", "report"]);
+  });
+});
+
+test("a failing service is asked again, and a batch that is too large is halved", async () => {
+  const answer = (batch, response, time) => {
+    if (time <= 2) response.writeHead([408, 500][time - 1]).end();
+    else if (batch.reports.length > 2) response.writeHead(413).end();
+    else response.end(receipt(batch));
+  };
+  await service(answer, async (url, seen) => {
+    const client = new Client(three);
+    const reports = ["0", "1", "2", "0", "1"].map((value) => client.submission(value));
+    const total = await send(url, client.fingerprint, reports, { wait: 1 });
+    assert.deepEqual([total.counted, total.results.length], [5, 5]);
+    assert.deepEqual(seen.map(({ batch }) => batch.reports.length), [5, 5, 5, 3, 2, 2, 1]);
+    assert.deepEqual(seen.slice(4).flatMap(({ batch }) => batch.reports.map(({ id }) => id)), reports.map(({ id }) => id));
+    for (const limit of [0, -1, NaN, 0.5]) await assert.rejects(send(url, client.fingerprint, reports, { limit }), { code: "service" });
   });
 });

@@ -152,6 +152,16 @@ impl Draw {
 }
 
 impl Count {
+    /// So many words.
+    pub(crate) fn words(self) -> u128 {
+        self.0
+    }
+
+    /// Their share of all words.
+    pub(crate) fn share(self) -> f64 {
+        self.0 as f64 / ALL as f64
+    }
+
     fn chance(self) -> Chance {
         Chance::new(self.0)
     }

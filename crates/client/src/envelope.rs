@@ -47,6 +47,8 @@ pub enum Outcome {
     Repeated,
     /// Its id is not 32 lower-case hexadecimal digits.
     Id,
+    /// Another report with this id was counted before.
+    Conflict,
     /// It is not a report of the protocol.
     #[serde(untagged)]
     Refused(Reason),
@@ -80,7 +82,7 @@ impl Receipt {
         match outcome {
             Outcome::Counted => self.counted += 1,
             Outcome::Repeated => self.repeated += 1,
-            Outcome::Id | Outcome::Refused(_) => self.refused += 1,
+            Outcome::Id | Outcome::Conflict | Outcome::Refused(_) => self.refused += 1,
         }
         self.results.push(outcome);
     }
@@ -93,12 +95,11 @@ mod tests {
     #[test]
     fn a_receipt_is_the_documented_json() {
         let mut receipt = Receipt::default();
-        for outcome in [Outcome::Counted, Outcome::Repeated, Outcome::Id, Outcome::Refused(Reason::NotDigits)]
-        {
+        let not_digits = Outcome::Refused(Reason::NotDigits);
+        for outcome in [Outcome::Counted, Outcome::Repeated, Outcome::Id, Outcome::Conflict, not_digits] {
             receipt.push(outcome);
         }
-        let json =
-            r#"{"counted":1,"repeated":1,"refused":2,"results":["counted","repeated","id","not_digits"]}"#;
+        let json = r#"{"counted":1,"repeated":1,"refused":3,"results":["counted","repeated","id","conflict","not_digits"]}"#;
         assert_eq!(serde_json::to_string(&receipt).unwrap(), json);
         assert_eq!(serde_json::from_str::<Receipt>(json).unwrap(), receipt);
     }

@@ -57,12 +57,18 @@ pub enum Fault {
     /// Another fingerprint than that of the specification.
     #[error("its fingerprint is not that of its specification")]
     Fingerprint,
-    /// Another number of inputs, or of labels, or equal labels.
+    /// Another number of inputs or other labels than the specification's, or equal labels.
     #[error("its inputs, labels and draw do not belong together")]
     Inputs,
     /// Thresholds that do not sum to all words, sizes out of range, or steps that do not fit.
     #[error("its thresholds do not fit together")]
     Draw,
+    /// A draw of another kind or size than the specification's, or with a higher level than that declares.
+    #[error("its draw is not that of its specification")]
+    Specified,
+    /// A draw with a higher level than the document states.
+    #[error("its draw has a higher LDP level than it states")]
+    Level,
 }
 
 /// The result of a function of this crate.

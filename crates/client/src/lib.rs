@@ -25,6 +25,7 @@
 //! rounded toward privacy, with the exact privacy loss of what they sample ([`Randomiser`], [`Published::new`]).
 #![cfg_attr(not(feature = "protocol"), allow(rustdoc::broken_intra_doc_links))]
 
+mod belonging;
 mod canonical;
 mod chance;
 mod client;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::belonging;
 use crate::canonical::{canonical, fingerprint};
 use crate::draw::Draw;
 use crate::error::Fault;
@@ -59,7 +60,11 @@ impl Published {
         }
         let sampler = self.draw.sampler()?;
         let labels = self.labels.as_ref().is_none_or(|labels| labels.len() == self.inputs);
-        if sampler.inputs() == self.inputs && labels { Ok(sampler) } else { Err(Fault::Inputs) }
+        if sampler.inputs() != self.inputs || !labels {
+            return Err(Fault::Inputs);
+        }
+        belonging::check(self)?;
+        Ok(sampler)
     }
 
     /// Reads a published protocol. It is checked where a [`Client`](crate::Client) is made of it.

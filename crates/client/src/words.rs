@@ -91,7 +91,8 @@ impl Words for Generator {
         if self.used == WORDS {
             self.refill();
         }
-        let word = self.words[self.used];
+        // A word that led to a report is not kept.
+        let word = std::mem::take(&mut self.words[self.used]);
         self.used += 1;
         word
     }
@@ -153,6 +154,14 @@ mod tests {
             let words: Vec<u64> = (0..300).map(|_| generator.word()).collect();
             assert_eq!([words[0], words[1], words[32], words[299]], wanted, "{seed} {stream}");
         }
+    }
+
+    #[test]
+    fn used_words_are_not_kept() {
+        let mut generator = Generator::new(Randomness::InsecureTestSeed(1), 0).unwrap();
+        assert!((0..5).all(|_| generator.word() != 0));
+        assert_eq!(generator.words[..5], [0; 5]);
+        assert_ne!(generator.words[5], 0);
     }
 
     #[test]

@@ -22,6 +22,9 @@ const GAP: u128 = 159;
 /// The prime.
 const PRIME: u128 = u128::MAX - GAP + 1;
 
+/// Most reports and bytes of a digest that was written down: more than any disk has, and few enough that sums of many do not overflow.
+const MOST: u64 = 1 << 50;
+
 /// The digest of a sequence of reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Digest {
@@ -37,7 +40,7 @@ pub struct Digest {
 impl Digest {
     /// The digest of so many reports of so many bytes together, if there can be one with this number.
     pub(crate) fn restored(reports: u64, bytes: u64, value: u128) -> Option<Self> {
-        let possible = value < PRIME && (reports > 0 || value == 0);
+        let possible = value < PRIME && (reports > 0 || value == 0) && reports.max(bytes) <= MOST;
         possible.then_some(Digest { reports, bytes, value, ..Digest::default() })
     }
 
@@ -69,8 +72,9 @@ impl Digest {
         self.take_waiting();
         next.take_waiting();
         self.value = sum(product(self.value, power(next.bytes)), next.value);
-        self.reports += next.reports;
-        self.bytes += next.bytes;
+        // Nobody has so many reports; crafted parts must not end the program.
+        self.reports = self.reports.saturating_add(next.reports);
+        self.bytes = self.bytes.saturating_add(next.bytes);
     }
 
     fn take_waiting(&mut self) {
@@ -193,6 +197,16 @@ mod tests {
             left.add(&all[..length]);
             assert_eq!(left.to_string(), expected(&[&all[..], &all[..length]].concat()));
         }
+    }
+
+    #[test]
+    fn crafted_numbers_do_not_overflow() {
+        assert_eq!(Digest::restored(1, u64::MAX, 0), None);
+        assert_eq!(Digest::restored(u64::MAX, 1, 0), None);
+        let most = Digest::restored(MOST, MOST, 1).unwrap();
+        let mut all = most;
+        (0..20_000).for_each(|_| all.append(most));
+        assert_eq!(all.reports(), u64::MAX);
     }
 
     #[test]

@@ -174,7 +174,7 @@ type Change<'c> = (&'c str, &'c str, &'c [(&'c str, Value)]);
 
 /// Published protocols that a client refuses: one change of one that it takes.
 fn refused() -> Vec<Value> {
-    let changes: [Change<'_>; 24] = [
+    let changes: [Change<'_>; 35] = [
         ("another format", "grr:a=3,eps=1", &[("/format", json!("sottovoce protocols"))]),
         ("a newer version", "grr:a=3,eps=1", &[("/version", json!(2))]),
         ("an unknown key", "grr:a=3,eps=1", &[("/more", json!(0))]),
@@ -222,6 +222,61 @@ fn refused() -> Vec<Value> {
             "steps that do not fit",
             r#"{"kind":"composition","steps":[{"kind":"erasure","a":3,"reveal":0.5},{"kind":"identity","a":4}]}"#,
             &[("/draw/steps/1/a", json!(5))],
+        ),
+        (
+            "a draw that tells the truth",
+            "grr:a=3,eps=1",
+            &[("/draw", json!({"kind": "response", "a": 3, "truth": "18446744073709551614", "lie": "1"}))],
+        ),
+        (
+            "a draw that tells the truth, and says so",
+            "grr:a=3,eps=1",
+            &[
+                ("/draw", json!({"kind": "response", "a": 3, "truth": "18446744073709551614", "lie": "1"})),
+                ("/realised_ldp/value", json!(50)),
+            ],
+        ),
+        ("a draw of another kind", "grr:a=3,eps=1", &[("/draw", json!({"kind": "identity", "a": 3}))]),
+        (
+            "a draw on other inputs",
+            "grr:a=3,eps=1",
+            &[
+                ("/inputs", json!(2)),
+                (
+                    "/draw",
+                    json!({"kind": "response", "a": 2, "truth": "9223372036854775808", "lie": "9223372036854775808"}),
+                ),
+            ],
+        ),
+        ("a level below that of the draw", "grr:a=3,eps=1", &[("/realised_ldp/value", json!(0.9))]),
+        ("bits with a higher level", "oue:a=3,eps=1", &[("/draw/other", json!("4900000000000000000"))]),
+        (
+            "a bucket with a higher level",
+            "lh:a=3,g=2,eps=1",
+            &[("/draw/truth", json!("18446744073709551615")), ("/draw/lie", json!("1"))],
+        ),
+        (
+            "a set with a higher level",
+            "subset:a=5,k=2,eps=1",
+            &[("/draw/own", json!("18446744073709551616"))],
+        ),
+        (
+            "a block with a higher level",
+            "block:a=5,v=7,k=3,eps=1",
+            &[("/draw/own", json!("12400000000000000000"))],
+        ),
+        (
+            "swapped labels",
+            "oue:a=3,eps=1,labels=red/green/blue",
+            &[("/labels", json!(["green", "red", "blue"]))],
+        ),
+        (
+            "a step that tells the truth",
+            r#"{"kind":"composition","steps":[{"kind":"grr","a":3,"epsilon":1},{"kind":"grr","a":3,"epsilon":1}]}"#,
+            &[
+                ("/draw/steps/0", json!({"kind": "identity", "a": 3})),
+                ("/draw/steps/1", json!({"kind": "identity", "a": 3})),
+            ],
         ),
     ];
     let changed = |(why, specification, changes): (&str, &str, &[(&str, Value)])| {

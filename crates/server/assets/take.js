@@ -23,9 +23,44 @@ const memory = {
 };
 
 const published = await (await fetch("/v1/study", { cache: "no-store" })).json();
-const key = `sottovoce:${published.collections.map((c) => c.published.fingerprint.slice(0, 16)).join("-")}:${published.round ?? 1}`;
+// The study's own id: a report on one question must not be offered as an answer to another.
+const key = `sottovoce:${published.study}`;
 const study = new Study(published);
-let drawn = JSON.parse(memory.get(`${key}:unsent`) ?? "null");
+let drawn = null;
+
+// Tabs take turns where the browser has locks: two of them must not make two reports.
+const alone = (task) => (navigator.locks ? navigator.locks.request(key, task) : task());
+
+// The report that may not have arrived; null if there is none. What cannot be read is not drawn anew: that would spend privacy again.
+function unsent() {
+  const kept = memory.get(`${key}:unsent`);
+  if (kept === null) return null;
+  const reports = JSON.parse(kept);
+  const names = new Set(published.collections.map((c) => c.name));
+  const whole = (r) => names.has(r?.collection) && typeof r.id === "string" && typeof r.report === "string";
+  if (!Array.isArray(reports) || !reports.length || !reports.every(whole)) throw new Error("damaged");
+  return reports;
+}
+
+const TAKEN = "Thank you. This browser has taken part already; a second report would cost you privacy, so there is none.";
+const DAMAGED = "What this browser kept of an earlier report cannot be read. A second report would cost you privacy, so there is none.";
+
+// Whether this browser may still report; shows why not, or the report that another tab or time has left.
+function mayReport() {
+  if (memory.get(`${key}:done`)) {
+    $("form").hidden = $("preview").hidden = true;
+    say(TAKEN);
+    return false;
+  }
+  try {
+    drawn = unsent() ?? drawn;
+    return true;
+  } catch {
+    $("form").hidden = $("preview").hidden = true;
+    say(DAMAGED, true);
+    return false;
+  }
+}
 
 const heading = published.questions.length === 1 ? title(published.questions[0]) : "Take part";
 $("title").textContent = heading;
@@ -35,44 +70,50 @@ function title(question) {
   return question.text ?? question.name;
 }
 
-function choices(question) {
+// Fields have names of their own: one called "hidden" would hide a property of the form.
+function choices(question, field) {
   return question.labels.map((label) => {
-    const input = element("input", { type: "radio", name: question.name, value: label, required: "" });
+    const input = element("input", { type: "radio", name: field, value: label, required: "" });
     return element("label", { class: "choice" }, input, element("span", {}, label));
   });
 }
 
-function number(question) {
+function number(question, field) {
   const edges = question.bins;
-  const input = element("input", { type: "number", step: "any", required: "", name: question.name, inputmode: "decimal", "aria-label": title(question) });
+  const input = element("input", { type: "number", step: "any", required: "", name: field, inputmode: "decimal", "aria-label": title(question) });
   if (typeof edges[0] === "number") input.min = edges[0];
   if (typeof edges.at(-1) === "number") input.max = edges.at(-1);
   return [input];
 }
 
-for (const question of published.questions) {
-  const asked = question.labels ? choices(question) : number(question);
+for (const [at, question] of published.questions.entries()) {
+  const asked = question.labels ? choices(question, `q${at}`) : number(question, `q${at}`);
   const name = published.questions.length === 1 ? "Your answer" : title(question);
   $("questions").append(element("fieldset", {}, element("legend", {}, name), ...asked));
 }
 
-if (memory.get(`${key}:done`)) {
-  say("Thank you. This browser has taken part already; a second report would cost you privacy, so there is none.");
-} else if (drawn) {
-  show(drawn);
-  say("Your report from last time may not have arrived. It is still here.");
-} else {
-  $("form").hidden = false;
-  say("");
+if (mayReport()) {
+  if (drawn) {
+    show(drawn);
+    say("Your report from last time may not have arrived. It is still here.");
+  } else {
+    $("form").hidden = false;
+    say("");
+  }
 }
 
-$("form").addEventListener("submit", async (event) => {
+$("form").addEventListener("submit", (event) => {
   event.preventDefault();
+  return alone(draw);
+});
+
+async function draw() {
+  if (!mayReport()) return;
   if (drawn) return show(drawn);
   const given = new FormData($("form"));
-  const answers = {};
-  for (const question of published.questions) {
-    const value = given.get(question.name);
+  const answers = Object.create(null);
+  for (const [at, question] of published.questions.entries()) {
+    const value = given.get(`q${at}`);
     answers[question.name] = question.labels ? value : Number(value);
   }
   try {
@@ -83,7 +124,7 @@ $("form").addEventListener("submit", async (event) => {
   memory.set(`${key}:unsent`, JSON.stringify(drawn));
   show(drawn, answers);
   $("preview").focus();
-});
+}
 
 function list(labels) {
   return labels.length ? labels.map((label) => `“${label}”`).join(", ") : "no answer at all";
@@ -134,7 +175,10 @@ function odds(level) {
     `Somebody who thought it 50 % likely that a certain answer is yours would think at most ${percent(most)} after reading it, and at least ${percent(1 - most)}.`;
 }
 
-$("send").addEventListener("click", async () => {
+$("send").addEventListener("click", () => alone(sendDrawn));
+
+async function sendDrawn() {
+  if (!mayReport()) return;
   $("send").disabled = true;
   say("Sending…");
   try {
@@ -146,13 +190,13 @@ $("send").addEventListener("click", async () => {
     say("Thank you. Your report was counted.");
   } catch (error) {
     $("send").disabled = false;
-    if (error.status === 410) return say("The study is closed. Nothing was counted.", true);
+    if (error.status === 410) return say("The study is closed. If an earlier try arrived, your report may have been counted.", true);
     say("The report has not arrived. Nothing is lost: try again, now or later.", true);
   }
-});
+}
 
 $("cancel").addEventListener("click", () => {
   $("preview").hidden = true;
   $("form").hidden = false;
-  say("Nothing was sent.");
+  say("Nothing was sent now. The drawn report (not your answer) is kept in this browser, so that it is not drawn again.");
 });

@@ -114,6 +114,14 @@ impl Served {
             hash.update((asked.stem.len() as u64).to_le_bytes());
             hash.update(asked.stem.as_bytes());
         }
+        // The same protocol can ask something else: an answer to that is none to this.
+        for question in &self.study.file.questions {
+            for part in [Some(&question.name), question.text.as_ref()] {
+                let part = part.map(String::as_bytes);
+                hash.update(part.map_or(u64::MAX, |part| part.len() as u64).to_le_bytes());
+                hash.update(part.unwrap_or_default());
+            }
+        }
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 

@@ -97,11 +97,11 @@ fn served(arguments: &ServeArguments) -> Result<Served> {
     })
 }
 
-/// Says where the pages are. The token stands behind `#`, which browsers never send.
+/// Says where the pages are. The token has a line of its own: in an address it would enter the browser's history.
 fn tell(listening: &Listening, token: Option<&str>) -> Result {
-    let (address, token) = (listening.address()?, token.map(|token| format!("#{token}")));
+    let (address, token) = (listening.address()?, token.map(|token| format!("Token         {token}\n")));
     let text = format!(
-        "Participants  http://{address}/take\nResults       http://{address}/results{}\nReports       {}\n",
+        "Participants  http://{address}/take\nResults       http://{address}/results\n{}Reports       {}\n",
         token.unwrap_or_default(),
         listening.reports(),
     );

@@ -31,16 +31,16 @@ impl Host {
         command.arg("serve").args(arguments).args(["--address", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut told = |what: &str| {
-            let line = lines.next().expect("the service says where it is").unwrap();
-            line.strip_prefix(what).expect("the lines have names").trim().to_owned()
-        };
-        let take = told("Participants");
-        let results = told("Results");
-        let reports = told("Reports").parse().unwrap();
+        let mut line = || lines.next().expect("the service says where it is").unwrap();
+        let told = |line: &str, what: &str| line.strip_prefix(what).map(|rest| rest.trim().to_owned());
+        let take = told(&line(), "Participants").unwrap();
+        told(&line(), "Results").unwrap();
+        let third = line();
+        let token = told(&third, "Token");
+        let reports = if token.is_some() { line() } else { third };
+        let reports = told(&reports, "Reports").unwrap().parse().unwrap();
         let address = take.trim_start_matches("http://").trim_end_matches("/take").parse().unwrap();
-        let token = results.split_once('#').map_or("", |(_, token)| token).to_owned();
-        Host { child, address, token, reports }
+        Host { child, address, token: token.unwrap_or_default(), reports }
     }
 
     /// A service on a directory, with the usual question.
