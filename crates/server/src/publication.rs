@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_full_batch_of_long_reports_fits() {
         assert_eq!(most_reports(&served("grr:a=2,eps=1", "Tea?")), MAX_BATCH);
-        let long = served("oue:a=100000,eps=1", "Which?");
+        let long = served("oue:a=60000,eps=1", "Which?");
         let report = "0".repeat(long.collections[0].layout.text_length());
         let entry = format!(r#"{{"id":"{}","report":"{report}"}},"#, "0".repeat(32));
         let most = most_reports(&long);
